@@ -1,0 +1,502 @@
+//! The memory backend: partition logs, group progress and waiters, under narrow locks (their order is written
+//! down in the crate's head).
+//!
+//! What a call costs: an append takes one lock (its partition's log), reads the clock once and copies the event
+//! into a chunk; a fetch takes the lock of each partition that it looks at and, once, that of each log it takes events
+//! from; a settle takes its partition's progress lock. By name, one look-up of the stream and one of the group come on top; a
+//! bound handle and a lease have found them before. Nobody who waits costs an append anything but a load.
+
+mod group;
+mod key_order;
+mod log;
+mod progress;
+mod stream;
+
+use self::group::GroupEntry;
+use self::progress::{Progress, Settled, Terms, micros};
+use self::stream::StreamEntry;
+use crate::append::Append;
+use crate::backend::{
+    Backend, Binding, FetchRequest, GroupRef, NewGroup, Scan, Settlement, StreamRef, Watch,
+};
+use crate::capabilities::Capabilities;
+use crate::clock::{Clock, Reading};
+use crate::dead_letter::{DeadLetter, DeadLetterOptions, Discard};
+use crate::error::{Error, ErrorCode, Result};
+use crate::event::Event;
+use crate::group::{GroupInfo, GroupUpdate, Start};
+use crate::lag::Lag;
+use crate::lease::{Lease, LeaseContext, LeaseToken};
+use crate::replay::Replay;
+use crate::stream::{StreamInfo, StreamOptions, Trim};
+use crate::timestamp::Timestamp;
+use crate::wakers::wake_all;
+use crossbeam_utils::sync::ShardedLock;
+use foldhash::fast::RandomState;
+use std::any::Any;
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+/// A map that many read and few change, by name.
+pub(super) type Registry<T> = ShardedLock<HashMap<Arc<str>, Arc<T>, RandomState>>;
+
+/// Streams, groups and deliveries in this process's memory. Everything is gone when it is dropped.
+pub struct MemoryBackend {
+    clock: Clock,
+    streams: Registry<StreamEntry>,
+}
+
+/// What a bound group handle and a lease keep.
+struct BoundGroup {
+    stream: Arc<StreamEntry>,
+    group: Arc<GroupEntry>,
+}
+
+impl MemoryBackend {
+    /// An empty store that goes by this clock.
+    pub fn new(clock: Clock) -> MemoryBackend {
+        MemoryBackend { clock, streams: Registry::default() }
+    }
+
+    /// Whether an entry that a binding kept is this backend's and still stands.
+    fn stands(&self, stream: &StreamEntry) -> bool {
+        stream.owner == std::ptr::from_ref(self).addr() && !stream.deleted.load(Ordering::Acquire)
+    }
+
+    /// Runs `work` on a stream. The registry is held meanwhile where the stream came by name, so `work` is short
+    /// and wakes nobody.
+    #[inline]
+    fn with_stream<R>(&self, stream: StreamRef<'_>, work: impl FnOnce(&Arc<StreamEntry>) -> Result<R>) -> Result<R> {
+        if let Some(entry) = stream.binding.and_then(Binding::get::<Arc<StreamEntry>>)
+            && self.stands(entry)
+        {
+            return work(entry);
+        }
+        let streams = self.streams.read().unwrap_or_else(PoisonError::into_inner);
+        let entry = streams.get(stream.name).ok_or_else(|| Error::stream_not_found(stream.name))?;
+        if let Some(binding) = stream.binding {
+            binding.set(Arc::new(Arc::clone(entry)));
+        }
+        work(entry)
+    }
+
+    /// Runs `work` on a group, as `with_stream`.
+    #[inline]
+    fn with_group<R>(
+        &self,
+        group: GroupRef<'_>,
+        work: impl FnOnce(&Arc<StreamEntry>, &Arc<GroupEntry>) -> Result<R>,
+    ) -> Result<R> {
+        if let Some(bound) = group.binding.and_then(Binding::get::<BoundGroup>)
+            && self.stands(&bound.stream)
+            && !bound.group.deleted.load(Ordering::Acquire)
+        {
+            return work(&bound.stream, &bound.group);
+        }
+        self.with_stream(StreamRef { name: group.stream, binding: None }, |stream| {
+            let groups = stream.groups.read().unwrap_or_else(PoisonError::into_inner);
+            let entry = groups.get(group.name).ok_or_else(|| Error::group_not_found(group.stream, group.name))?;
+            if let Some(binding) = group.binding {
+                binding.set(Arc::new(BoundGroup { stream: Arc::clone(stream), group: Arc::clone(entry) }));
+            }
+            work(stream, entry)
+        })
+    }
+
+    /// The entries of a group, kept beyond the registry's lock: for whatever is not short or wakes somebody.
+    fn group(&self, group: GroupRef<'_>) -> Result<(Arc<StreamEntry>, Arc<GroupEntry>)> {
+        self.with_group(group, |stream, group| Ok((Arc::clone(stream), Arc::clone(group))))
+    }
+
+    fn stream(&self, stream: StreamRef<'_>) -> Result<Arc<StreamEntry>> {
+        self.with_stream(stream, |stream| Ok(Arc::clone(stream)))
+    }
+
+    /// Calls `change` for each token with the progress of its partition locked, runs of one partition under one
+    /// lock, and wakes who waits for what that freed.
+    #[inline]
+    fn with_claims<T>(
+        &self,
+        tokens: &[&LeaseToken],
+        results: &mut [Result<T>],
+        mut change: impl FnMut(&mut Progress, &GroupEntry, &LeaseToken) -> Option<(T, Settled)>,
+    ) {
+        let mut done = 0;
+        while let Some(first) = tokens.get(done) {
+            let same_place =
+                |token: &&&LeaseToken| Arc::ptr_eq(token.context(), first.context()) && token.partition() == first.partition();
+            let run = 1 + tokens[done + 1..].iter().take_while(same_place).count();
+            let place = GroupRef { stream: first.stream(), name: first.group(), binding: Some(first.context().binding()) };
+            let (tokens, results) = (&tokens[done..done + run], &mut results[done..done + run]);
+            let outcome = self.with_group(place, |stream, group| {
+                // A partition that does not exist: the token was forged or is another store's.
+                let Some(slot) = group.partitions.get(first.partition() as usize) else {
+                    tokens.iter().zip(results.iter_mut()).for_each(|(token, place)| *place = Err(Error::stale_lease(token)));
+                    return Ok(Vec::new());
+                };
+                let mut freed = Settled::Quietly;
+                let mut progress = slot.progress.lock();
+                for (token, place) in tokens.iter().zip(results.iter_mut()) {
+                    // The receipt is the lease id's text; a token that carries another has a lease id of elsewhere.
+                    match change(&mut progress, group, token) {
+                        Some((value, settled)) => {
+                            *place = Ok(value);
+                            if settled == Settled::WithWork {
+                                freed = settled;
+                            }
+                        }
+                        None => *place = Err(Error::stale_lease(token)),
+                    }
+                }
+                drop(progress);
+                Ok(match freed {
+                    Settled::WithWork => stream.waiting_for(group, Some(&[first.partition()])),
+                    Settled::Quietly => Vec::new(),
+                })
+            });
+            match outcome {
+                Ok(wakers) => wake_all(wakers),
+                Err(error) => results.iter_mut().for_each(|place| *place = Err(error.clone())),
+            }
+            done += run;
+        }
+    }
+
+    /// The partitions that a request is about, after checking them.
+    fn scope<'a>(stream: &StreamEntry, partitions: Option<&'a [u32]>) -> Result<Scope<'a>> {
+        if let Some(set) = partitions {
+            crate::group::check_partitions(&stream.name, set.iter().copied(), stream.partition_count())?;
+        }
+        Ok(match partitions {
+            Some(set) => Scope::Set(set),
+            None => Scope::All(stream.partition_count()),
+        })
+    }
+}
+
+/// Some partitions of a stream, or all.
+#[derive(Clone, Copy)]
+enum Scope<'a> {
+    All(u32),
+    Set(&'a [u32]),
+}
+
+impl Scope<'_> {
+    fn len(self) -> usize {
+        match self {
+            Scope::All(count) => count as usize,
+            Scope::Set(set) => set.len(),
+        }
+    }
+
+    fn get(self, index: usize) -> u32 {
+        match self {
+            Scope::All(_) => index as u32,
+            Scope::Set(set) => set[index],
+        }
+    }
+
+    fn iter(self) -> impl Iterator<Item = u32> {
+        (0..self.len()).map(move |index| self.get(index))
+    }
+}
+
+impl Backend for MemoryBackend {
+    fn capabilities(&self) -> Capabilities {
+        let guarantees = ["partitions", "contiguous_frontier", "replay", "ordered_range_scan", "batch_writes"];
+        let mechanisms = ["atomic_compare_and_set", "notifications", "blocking_reads"];
+        Capabilities::new(guarantees.map(|name| (name, true)), mechanisms.map(|name| (name, true)))
+            .expect("these are names of the contract")
+    }
+
+    fn ping(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn now(&self) -> Result<Timestamp> {
+        Ok(self.clock.now())
+    }
+
+    fn advance_clock(&self, by: Duration) -> Result<Timestamp> {
+        let now = self.clock.advance(by)?;
+        self.wake_everybody();
+        Ok(now)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.wake_everybody();
+        Ok(())
+    }
+
+    fn create_stream(&self, stream: StreamRef<'_>, options: &StreamOptions) -> Result<()> {
+        let mut streams = self.streams.write().unwrap_or_else(PoisonError::into_inner);
+        if streams.contains_key(stream.name) {
+            return Err(Error::new(ErrorCode::AlreadyExists, format!("stream {:?} exists", stream.name)));
+        }
+        let name: Arc<str> = stream.name.into();
+        let owner = std::ptr::from_ref(self).addr();
+        streams.insert(Arc::clone(&name), Arc::new(StreamEntry::new(name, owner, options.partition_count)));
+        Ok(())
+    }
+
+    fn delete_stream(&self, stream: StreamRef<'_>) -> Result<()> {
+        let removed = self.streams.write().unwrap_or_else(PoisonError::into_inner).remove(stream.name);
+        let entry = removed.ok_or_else(|| Error::stream_not_found(stream.name))?;
+        wake_all(entry.delete());
+        Ok(())
+    }
+
+    fn stream_info(&self, stream: StreamRef<'_>) -> Result<StreamInfo> {
+        Ok(self.stream(stream)?.info())
+    }
+
+    fn list_streams(&self) -> Result<Vec<String>> {
+        Ok(sorted_names(&self.streams))
+    }
+
+    fn create_group(&self, group: GroupRef<'_>, new: &NewGroup) -> Result<()> {
+        let stream = self.stream(StreamRef { name: group.stream, binding: None })?;
+        let mut groups = stream.groups.write().unwrap_or_else(PoisonError::into_inner);
+        if groups.contains_key(group.name) {
+            return Err(Error::new(
+                ErrorCode::AlreadyExists,
+                format!("stream {:?} has a group {:?}", group.stream, group.name),
+            ));
+        }
+        new.start.check(&stream.name, stream.partition_count())?;
+        let entry = GroupEntry::new(group.name.into(), new, &stream);
+        groups.insert(Arc::clone(&entry.name), Arc::new(entry));
+        Ok(())
+    }
+
+    fn update_group(&self, group: GroupRef<'_>, update: &GroupUpdate) -> Result<()> {
+        let (stream, entry) = self.group(group)?;
+        entry.update(update);
+        wake_all(stream.waiting_for(&entry, None));
+        Ok(())
+    }
+
+    fn delete_group(&self, group: GroupRef<'_>) -> Result<()> {
+        let stream = self.stream(StreamRef { name: group.stream, binding: None })?;
+        let removed = stream.groups.write().unwrap_or_else(PoisonError::into_inner).remove(group.name);
+        let entry = removed.ok_or_else(|| Error::group_not_found(group.stream, group.name))?;
+        entry.deleted.store(true, Ordering::Release);
+        wake_all(stream.waiting_for(&entry, None));
+        Ok(())
+    }
+
+    fn list_groups(&self, stream: StreamRef<'_>) -> Result<Vec<String>> {
+        self.with_stream(stream, |stream| Ok(sorted_names(&stream.groups)))
+    }
+
+    fn append(&self, stream: StreamRef<'_>, items: &[Append<'_>], emit: &mut dyn FnMut(Event)) -> Result<()> {
+        let wakers = self.with_stream(stream, |stream| stream.append(items, &self.clock, emit))?;
+        wake_all(wakers);
+        Ok(())
+    }
+
+    fn read(&self, stream: StreamRef<'_>, partition: u32, after: u64, limit: usize) -> Result<Vec<Event>> {
+        self.with_stream(stream, |stream| {
+            let log = stream.partition(partition)?.log.lock();
+            Ok(log.range(after.saturating_add(1), u64::MAX, limit))
+        })
+    }
+
+    fn get(&self, stream: StreamRef<'_>, event_id: &str) -> Result<Option<Event>> {
+        self.with_stream(stream, |stream| Ok(stream.find(event_id)))
+    }
+
+    fn partition_count(&self, stream: StreamRef<'_>) -> Result<u32> {
+        self.with_stream(stream, |stream| Ok(stream.partition_count()))
+    }
+
+    fn scan(
+        &self,
+        stream: StreamRef<'_>,
+        scan: &Scan<'_>,
+        visit: &mut dyn FnMut(Event) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.stream(stream)?.scan(scan, visit);
+        Ok(())
+    }
+
+    fn trim(&self, stream: StreamRef<'_>, trim: &Trim, force: bool) -> Result<u64> {
+        let (removed, wakers) = self.stream(stream)?.trim(trim, force, self.clock.now())?;
+        wake_all(wakers);
+        Ok(removed)
+    }
+
+    fn fetch(
+        &self,
+        group: GroupRef<'_>,
+        request: &FetchRequest<'_>,
+        leases: &mut Vec<Lease>,
+    ) -> Result<Option<Duration>> {
+        self.with_group(group, |stream, group| {
+            let scope = MemoryBackend::scope(stream, request.partitions)?;
+            let now = self.clock.read();
+            let begin = group.begin_with(scope);
+            let mut due: Option<i64> = None;
+            for step in 0..scope.len() {
+                let partition = scope.get((begin + step) % scope.len());
+                fetch_from(stream, group, partition, now, request, leases, &mut due);
+                if leases.len() >= request.limit {
+                    break;
+                }
+            }
+            let due = due.filter(|_| leases.is_empty());
+            Ok(due.map(|due| Duration::from_micros(due.saturating_sub(now.monotonic).max(0) as u64)))
+        })
+    }
+
+    fn settle(
+        &self,
+        tokens: &[&LeaseToken],
+        settlement: Settlement<'_>,
+        results: &mut [Result<()>],
+    ) -> Result<()> {
+        self.with_claims(tokens, results, |progress, group, token| {
+            let max_attempts = group.max_attempts.load(Ordering::Relaxed);
+            progress
+                .settle(token.sequence(), token.lease_id(), settlement, max_attempts, || self.clock.read())
+                .map(|settled| ((), settled))
+        });
+        Ok(())
+    }
+
+    fn renew(
+        &self,
+        tokens: &[&LeaseToken],
+        lease_ms: Option<u64>,
+        results: &mut [Result<Timestamp>],
+    ) -> Result<()> {
+        let now = self.clock.read();
+        self.with_claims(tokens, results, |progress, _, token| {
+            let micros = micros(lease_ms.unwrap_or(token.lease_ms()));
+            progress
+                .renew(token.sequence(), token.lease_id(), now.monotonic.saturating_add(micros))
+                .map(|settled| (Timestamp::from_micros(now.wall.as_micros().saturating_add(micros)), settled))
+        });
+        Ok(())
+    }
+
+    fn lag(&self, group: GroupRef<'_>, partitions: Option<&[u32]>) -> Result<Lag> {
+        self.with_group(group, |stream, group| {
+            let scope = MemoryBackend::scope(stream, partitions)?;
+            Ok(group.lag(stream, scope.iter()))
+        })
+    }
+
+    fn group_info(&self, group: GroupRef<'_>, partitions: Option<&[u32]>) -> Result<GroupInfo> {
+        self.with_group(group, |stream, group| {
+            let scope = MemoryBackend::scope(stream, partitions)?;
+            Ok(group.info(stream, scope.iter(), self.clock.monotonic()))
+        })
+    }
+
+    fn dead_letters(&self, group: GroupRef<'_>, options: &DeadLetterOptions) -> Result<Vec<DeadLetter>> {
+        let (stream, group) = self.group(group)?;
+        let scope = MemoryBackend::scope(&stream, options.partitions.as_deref())?;
+        group.dead_letters(&stream, scope.iter(), options)
+    }
+
+    fn discard_dead_letters(&self, group: GroupRef<'_>, which: Discard<'_>) -> Result<u64> {
+        let (stream, group) = self.group(group)?;
+        Ok(group.discard_dead_letters(&stream, which))
+    }
+
+    fn replay(&self, group: GroupRef<'_>, what: Replay<'_>, partitions: Option<&[u32]>) -> Result<u64> {
+        let (stream, group) = self.group(group)?;
+        let scope = MemoryBackend::scope(&stream, partitions)?;
+        if let Replay::FromSequence(sequences) = what {
+            sequences.check(&stream.name, stream.partition_count())?;
+        }
+        let count = group.replay(&stream, what, scope.iter());
+        wake_all(stream.waiting_for(&group, partitions));
+        Ok(count)
+    }
+
+    fn reset_group(&self, group: GroupRef<'_>, start: &Start) -> Result<()> {
+        let (stream, group) = self.group(group)?;
+        start.check(&stream.name, stream.partition_count())?;
+        group.reset(&stream, start);
+        wake_all(stream.waiting_for(&group, None));
+        Ok(())
+    }
+
+    fn watch(&self, group: GroupRef<'_>, partitions: Option<&[u32]>, waker: &Waker) -> Result<Watch> {
+        let (stream, group) = self.group(group)?;
+        MemoryBackend::scope(&stream, partitions)?;
+        Ok(stream::watch(&stream, &group, partitions, waker.clone()))
+    }
+}
+
+impl MemoryBackend {
+    fn wake_everybody(&self) {
+        let streams = self.streams.read().unwrap_or_else(PoisonError::into_inner);
+        let wakers: Vec<Waker> = streams.values().flat_map(|stream| stream.everybody()).collect();
+        drop(streams);
+        wake_all(wakers);
+    }
+}
+
+/// Claims from one partition, up to what the request leaves open.
+#[inline]
+fn fetch_from(
+    stream: &Arc<StreamEntry>,
+    group: &Arc<GroupEntry>,
+    partition: u32,
+    now: Reading,
+    request: &FetchRequest<'_>,
+    leases: &mut Vec<Lease>,
+    due: &mut Option<i64>,
+) {
+    let lease_micros = micros(request.lease_ms);
+    let deadline = now.monotonic.saturating_add(lease_micros);
+    let expires_at = Timestamp::from_micros(now.wall.as_micros().saturating_add(lease_micros));
+    let place = &stream.partitions[partition as usize];
+    let slot = &group.partitions[partition as usize];
+    let mut progress = slot.progress.lock();
+    let terms = Terms {
+        now,
+        deadline,
+        limit: request.limit - leases.len(),
+        max_deliveries: group.max_deliveries.load(Ordering::Relaxed),
+        high_watermark: place.high_watermark.load(Ordering::Acquire),
+    };
+    let mut claims = std::mem::take(&mut progress.claims);
+    progress.claim(&terms, &place.log, &mut claims);
+    if !claims.is_empty() {
+        slot.served.store(group.ticks.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+        let context = progress.context_for(request.consumer_id, || {
+            let bound: Arc<dyn Any + Send + Sync> =
+                Arc::new(BoundGroup { stream: Arc::clone(stream), group: Arc::clone(group) });
+            let (stream, group) = (Arc::clone(&stream.name), Arc::clone(&group.name));
+            LeaseContext::new(stream, group, Arc::clone(request.consumer_id), Binding::holding(bound))
+        });
+        let log = place.log.lock();
+        leases.extend(claims.drain(..).filter_map(|claim| {
+            // Removing an event takes its claims away under the progress lock, which is held here.
+            let event = log.get(claim.sequence)?;
+            let (sequence, lease_id) = (claim.sequence, claim.lease_id);
+            let token = LeaseToken::new(Arc::clone(context), partition, sequence, lease_id, None, request.lease_ms);
+            Some(Lease::new(token, event, claim.attempt, now.wall, expires_at))
+        }));
+    } else if leases.is_empty()
+        && let Some(next) = progress.next_deadline()
+    {
+        *due = Some(due.map_or(next, |due| due.min(next)));
+    }
+    progress.claims = claims;
+}
+
+fn sorted_names<T>(registry: &Registry<T>) -> Vec<String> {
+    let entries = registry.read().unwrap_or_else(PoisonError::into_inner);
+    let mut names: Vec<String> = entries.keys().map(|name| name.to_string()).collect();
+    names.sort_unstable();
+    names
+}

@@ -1,0 +1,486 @@
+//! A group's progress in one partition: a cursor and the open deliveries (contract, sections 1 and 4).
+//!
+//! Below the cursor, what is neither open nor a dead letter is acked; nothing is stored for it. The frontier is
+//! derived: the lowest open sequence − 1, or the cursor − 1. Fetching and settling one delivery cost
+//! O(log open); nothing here walks events, settled deliveries or other groups.
+
+use super::key_order::KeyOrder;
+use super::log::Log;
+use crate::backend::Settlement;
+use crate::clock::Reading;
+use crate::dead_letter::{max_attempts_reason, max_deliveries_reason};
+use crate::group::Ordering;
+use crate::lease::{LeaseContext, LeaseId};
+use crate::limits::MAX_PASSED_OVER;
+use crate::timestamp::Timestamp;
+use parking_lot::Mutex;
+use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::sync::Arc;
+
+/// One delivery that is open.
+struct Delivery {
+    /// The fence, while `state` is `Leased` or `Expired`.
+    lease_id: LeaseId,
+    /// When the lease expires or the retry is due, while `state` is `Leased` or `Delayed`; monotonic microseconds.
+    deadline: i64,
+    /// How often it has been delivered.
+    attempt: u32,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Claimed, until the deadline.
+    Leased,
+    /// The deadline is past. Anybody may claim it; until then its last holder may still settle.
+    Expired,
+    /// To be retried at the deadline.
+    Delayed,
+    /// Waiting to be claimed.
+    Available,
+    /// Passed over because its key was busy; never offered so far.
+    PassedOver,
+}
+
+impl Delivery {
+    fn is_held_by(&self, lease_id: LeaseId) -> bool {
+        matches!(self.state, State::Leased | State::Expired) && self.lease_id == lease_id
+    }
+
+    fn has_deadline(&self) -> bool {
+        matches!(self.state, State::Leased | State::Delayed)
+    }
+}
+
+/// A dead letter, without its event.
+pub(super) struct Dead {
+    pub(super) attempt: u32,
+    pub(super) reason: String,
+    pub(super) at: Timestamp,
+}
+
+/// One delivery that a fetch claimed.
+pub(super) struct Claim {
+    pub(super) sequence: u64,
+    pub(super) lease_id: LeaseId,
+    pub(super) attempt: u32,
+}
+
+/// On what terms a fetch claims.
+pub(super) struct Terms {
+    pub(super) now: Reading,
+    /// Until when, in monotonic microseconds.
+    pub(super) deadline: i64,
+    /// At most so many.
+    pub(super) limit: usize,
+    /// 0: unlimited.
+    pub(super) max_deliveries: u32,
+    /// Up to this sequence.
+    pub(super) high_watermark: u64,
+}
+
+/// The counts of `group_info`.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Counts {
+    pub(super) inflight: u64,
+    pub(super) available: u64,
+    pub(super) delayed: u64,
+    pub(super) dead_letters: u64,
+}
+
+/// What a settle changed for those who wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Settled {
+    /// Nothing to fetch that was not there before.
+    Quietly,
+    /// Something may be claimable now, or earlier than it would have been.
+    WithWork,
+}
+
+pub(super) struct Progress {
+    cursor: u64,
+    open: BTreeMap<u64, Delivery>,
+    /// Those of the open deliveries that a fetch may claim now.
+    ready: BTreeSet<u64>,
+    /// Deadlines of open deliveries, the earliest on top; entries whose delivery has moved on are passed over.
+    deadlines: BinaryHeap<Reverse<(i64, u64)>>,
+    dead: BTreeMap<u64, Dead>,
+    leased: usize,
+    delayed: usize,
+    passed_over: usize,
+    keys: Option<KeyOrder>,
+    /// What the leases of the last consumer have in common, so that its next fetch need not make it anew.
+    context: Option<Arc<LeaseContext>>,
+    /// A list that fetches fill and empty, so that they need not allocate one.
+    pub(super) claims: Vec<Claim>,
+}
+
+impl Progress {
+    /// Progress that has everything before `cursor` behind it.
+    pub(super) fn new(cursor: u64, ordering: Ordering) -> Progress {
+        Progress {
+            cursor,
+            open: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            deadlines: BinaryHeap::new(),
+            dead: BTreeMap::new(),
+            leased: 0,
+            delayed: 0,
+            passed_over: 0,
+            keys: (ordering == Ordering::Key).then(KeyOrder::default),
+            context: None,
+            claims: Vec::new(),
+        }
+    }
+
+    /// What the leases of a consumer have in common.
+    pub(super) fn context_for(
+        &mut self,
+        consumer_id: &Arc<str>,
+        make: impl FnOnce() -> Arc<LeaseContext>,
+    ) -> &Arc<LeaseContext> {
+        let known = self.context.take().filter(|known| {
+            Arc::ptr_eq(known.consumer_id(), consumer_id) || known.consumer_id() == consumer_id
+        });
+        self.context.insert(known.unwrap_or_else(make))
+    }
+
+    pub(super) fn frontier(&self) -> u64 {
+        self.open.first_key_value().map_or(self.cursor, |(lowest, _)| *lowest) - 1
+    }
+
+    /// The lowest sequence that this group still needs, and whether it is a dead letter.
+    pub(super) fn lowest_needed(&self) -> (u64, bool) {
+        let unsettled = self.frontier() + 1;
+        match self.dead.first_key_value() {
+            Some((dead, _)) if *dead < unsettled => (*dead, true),
+            _ => (unsettled, false),
+        }
+    }
+
+    pub(super) fn counts(&mut self, now: i64) -> Counts {
+        self.pass_deadlines(now);
+        Counts {
+            inflight: self.leased as u64,
+            available: self.ready.len() as u64,
+            delayed: self.delayed as u64,
+            dead_letters: self.dead.len() as u64,
+        }
+    }
+
+    pub(super) fn dead_letters(&self) -> &BTreeMap<u64, Dead> {
+        &self.dead
+    }
+
+    /// Forgets a dead letter and says whether there was one.
+    pub(super) fn discard(&mut self, sequence: u64) -> bool {
+        self.dead.remove(&sequence).is_some()
+    }
+
+    /// Forgets all dead letters and says how many there were.
+    pub(super) fn discard_all(&mut self) -> u64 {
+        std::mem::take(&mut self.dead).len() as u64
+    }
+
+    /// Claims deliveries, pushing them onto `claims`: what is open again first, then what is new. The log is locked
+    /// only where the group keeps the order of keys and must see them.
+    pub(super) fn claim(&mut self, terms: &Terms, log: &Mutex<Log>, claims: &mut Vec<Claim>) {
+        let Terms { now, deadline, limit, max_deliveries, high_watermark } = *terms;
+        self.pass_deadlines(now.monotonic);
+        let mut left = limit;
+        while left > 0
+            && let Some(sequence) = self.ready.pop_first()
+        {
+            let delivery = self.open.get_mut(&sequence).expect("what is ready is open");
+            if max_deliveries > 0 && delivery.attempt >= max_deliveries {
+                let reason = max_deliveries_reason(max_deliveries);
+                self.bury(sequence, reason, now.wall);
+                continue;
+            }
+            if delivery.state == State::PassedOver {
+                self.passed_over -= 1;
+            }
+            let lease_id = LeaseId::random();
+            let attempt = delivery.attempt + 1;
+            *delivery = Delivery { lease_id, deadline, attempt, state: State::Leased };
+            self.leased += 1;
+            self.watch_deadline(deadline, sequence);
+            claims.push(Claim { sequence, lease_id, attempt });
+            left -= 1;
+        }
+        if left == 0 || self.cursor > high_watermark {
+            return;
+        }
+        let keyed = self.keys.is_some().then(|| log.lock());
+        while left > 0 && self.cursor <= high_watermark && self.passed_over < MAX_PASSED_OVER {
+            let sequence = self.cursor;
+            self.cursor += 1;
+            let key = keyed.as_ref().and_then(|log| log.record(sequence)).and_then(|record| record.key());
+            if let (Some(key), Some(keys)) = (key, &mut self.keys) {
+                let busy = keys.is_busy(key);
+                keys.opened(sequence, key);
+                if busy {
+                    let lease_id = LeaseId::from_bytes([0; 16]);
+                    let passed = Delivery { lease_id, deadline: 0, attempt: 0, state: State::PassedOver };
+                    self.open.insert(sequence, passed);
+                    self.passed_over += 1;
+                    continue;
+                }
+            }
+            let lease_id = LeaseId::random();
+            self.open.insert(sequence, Delivery { lease_id, deadline, attempt: 1, state: State::Leased });
+            self.leased += 1;
+            self.watch_deadline(deadline, sequence);
+            claims.push(Claim { sequence, lease_id, attempt: 1 });
+            left -= 1;
+        }
+    }
+
+    /// Ends a claim; nothing when the delivery is not held under this lease id.
+    #[inline]
+    pub(super) fn settle(
+        &mut self,
+        sequence: u64,
+        lease_id: LeaseId,
+        settlement: Settlement<'_>,
+        max_attempts: u32,
+        now: impl FnOnce() -> Reading,
+    ) -> Option<Settled> {
+        if self.keys.is_none() && settlement == Settlement::Ack {
+            // The common case in one descent.
+            let Entry::Occupied(entry) = self.open.entry(sequence) else { return None };
+            if !entry.get().is_held_by(lease_id) {
+                return None;
+            }
+            match entry.remove().state {
+                State::Leased => self.leased -= 1,
+                _ => drop(self.ready.remove(&sequence)),
+            }
+            return Some(Settled::Quietly);
+        }
+        let delivery = self.open.get_mut(&sequence).filter(|delivery| delivery.is_held_by(lease_id))?;
+        Some(match settlement {
+            Settlement::Ack => self.close(sequence),
+            Settlement::Reject { reason } => self.bury(sequence, reason.to_owned(), now().wall),
+            Settlement::Retry { reason, .. } if delivery.attempt >= max_attempts => {
+                self.bury(sequence, max_attempts_reason(reason, max_attempts), now().wall)
+            }
+            Settlement::Retry { delay_ms, .. } if delay_ms > 0 => {
+                let due = now().monotonic.saturating_add(micros(delay_ms));
+                self.leave(sequence);
+                let delivery = self.open.get_mut(&sequence).expect("it was open just now");
+                (delivery.state, delivery.deadline) = (State::Delayed, due);
+                self.delayed += 1;
+                self.watch_deadline(due, sequence);
+                Settled::WithWork
+            }
+            Settlement::Retry { .. } => self.make_available(sequence),
+            Settlement::Release => {
+                delivery.attempt -= 1;
+                self.make_available(sequence)
+            }
+        })
+    }
+
+    /// Extends a claim to a new deadline; nothing when the delivery is not held under this lease id.
+    pub(super) fn renew(&mut self, sequence: u64, lease_id: LeaseId, deadline: i64) -> Option<Settled> {
+        let delivery = self.open.get(&sequence).filter(|delivery| delivery.is_held_by(lease_id))?;
+        let earlier = delivery.state == State::Leased && deadline < delivery.deadline;
+        self.leave(sequence);
+        let delivery = self.open.get_mut(&sequence).expect("it was open just now");
+        (delivery.state, delivery.deadline) = (State::Leased, deadline);
+        self.leased += 1;
+        self.watch_deadline(deadline, sequence);
+        Some(if earlier { Settled::WithWork } else { Settled::Quietly })
+    }
+
+    /// The next deadline at which something may become claimable by time alone.
+    pub(super) fn next_deadline(&mut self) -> Option<i64> {
+        while let Some(&Reverse((deadline, sequence))) = self.deadlines.peek() {
+            if self.is_due_at(sequence, deadline) {
+                return Some(deadline);
+            }
+            self.deadlines.pop();
+        }
+        None
+    }
+
+    /// Moves the cursor back to `after` + 1, never forward, and forgets what was open or dead above; returns how many
+    /// deliveries that makes available again.
+    pub(super) fn rewind(&mut self, after: u64) -> u64 {
+        let cursor = after + 1;
+        if cursor >= self.cursor {
+            return 0;
+        }
+        let passed_over = self.passed_over;
+        let dropped = self.open.split_off(&cursor);
+        for (sequence, delivery) in &dropped {
+            self.forget(*sequence, delivery);
+        }
+        self.dead.split_off(&cursor);
+        let moved_back = self.cursor - cursor;
+        self.cursor = cursor;
+        moved_back - (passed_over - self.passed_over) as u64
+    }
+
+    /// Makes one delivery available again with its attempts starting over, and says whether it did: one that was not
+    /// offered yet is left alone. `key` is the event's.
+    pub(super) fn reopen(&mut self, sequence: u64, key: Option<&str>) -> bool {
+        if sequence >= self.cursor {
+            return false;
+        }
+        if let Some(delivery) = self.open.get_mut(&sequence) {
+            if delivery.state == State::PassedOver {
+                return false;
+            }
+            delivery.attempt = 0;
+            self.make_available(sequence);
+            return true;
+        }
+        self.dead.remove(&sequence);
+        let lease_id = LeaseId::from_bytes([0; 16]);
+        self.open.insert(sequence, Delivery { lease_id, deadline: 0, attempt: 0, state: State::Available });
+        if let (Some(key), Some(keys)) = (key, &mut self.keys)
+            && let Some(displaced) = keys.opened(sequence, key)
+        {
+            self.ready.remove(&displaced);
+        }
+        self.offer(sequence);
+        true
+    }
+
+    /// Forgets everything and starts over at `cursor`.
+    pub(super) fn reset(&mut self, cursor: u64) {
+        self.cursor = cursor;
+        self.open.clear();
+        self.ready.clear();
+        self.deadlines.clear();
+        self.dead.clear();
+        (self.leased, self.delayed, self.passed_over) = (0, 0, 0);
+        if let Some(keys) = &mut self.keys {
+            keys.clear();
+        }
+    }
+
+    /// Forgets what belongs to events before `first`, which are removed, and says whether that frees work.
+    pub(super) fn trim(&mut self, first: u64) -> Settled {
+        let kept = self.open.split_off(&first);
+        let dropped = std::mem::replace(&mut self.open, kept);
+        for (sequence, delivery) in &dropped {
+            self.forget(*sequence, delivery);
+        }
+        self.dead = self.dead.split_off(&first);
+        self.cursor = self.cursor.max(first);
+        if dropped.is_empty() { Settled::Quietly } else { Settled::WithWork }
+    }
+
+    /// Ends an open delivery.
+    fn close(&mut self, sequence: u64) -> Settled {
+        match self.open.remove(&sequence) {
+            Some(delivery) => self.forget(sequence, &delivery),
+            None => Settled::Quietly,
+        }
+    }
+
+    fn bury(&mut self, sequence: u64, reason: String, at: Timestamp) -> Settled {
+        let attempt = self.open.get(&sequence).map_or(0, |delivery| delivery.attempt);
+        let settled = self.close(sequence);
+        self.dead.insert(sequence, Dead { attempt, reason, at });
+        settled
+    }
+
+    /// Takes a delivery, removed from `open`, out of everything else, and lets the next of its key through.
+    fn forget(&mut self, sequence: u64, delivery: &Delivery) -> Settled {
+        self.leave_state(sequence, delivery.state);
+        match self.keys.as_mut().and_then(|keys| keys.closed(sequence)) {
+            Some(next) => {
+                self.offer(next);
+                Settled::WithWork
+            }
+            None => Settled::Quietly,
+        }
+    }
+
+    /// Takes an open delivery out of the counts and sets that its state put it into.
+    fn leave(&mut self, sequence: u64) {
+        if let Some(delivery) = self.open.get(&sequence) {
+            self.leave_state(sequence, delivery.state);
+        }
+    }
+
+    fn leave_state(&mut self, sequence: u64, state: State) {
+        match state {
+            State::Leased => self.leased -= 1,
+            State::Delayed => self.delayed -= 1,
+            State::PassedOver => {
+                self.passed_over -= 1;
+                self.ready.remove(&sequence);
+            }
+            State::Expired | State::Available => drop(self.ready.remove(&sequence)),
+        }
+    }
+
+    /// Ends the hold on an open delivery and lets a fetch take it.
+    fn make_available(&mut self, sequence: u64) -> Settled {
+        self.leave(sequence);
+        if let Some(delivery) = self.open.get_mut(&sequence) {
+            delivery.state = State::Available;
+        }
+        self.offer(sequence);
+        Settled::WithWork
+    }
+
+    /// Puts an open delivery among the claimable ones if its state and its key let it.
+    fn offer(&mut self, sequence: u64) {
+        let claimable = self.open.get(&sequence).is_some_and(|delivery| !delivery.has_deadline());
+        if claimable && self.keys.as_ref().is_none_or(|keys| keys.is_first(sequence)) {
+            self.ready.insert(sequence);
+        }
+    }
+
+    /// Takes note of the deadline of a delivery that has just become, and is counted as, leased or delayed.
+    #[inline]
+    fn watch_deadline(&mut self, deadline: i64, sequence: u64) {
+        self.deadlines.push(Reverse((deadline, sequence)));
+        // Entries of settled deliveries stay until they outnumber the live ones.
+        if self.deadlines.len() > 64 + 2 * (self.leased + self.delayed) {
+            self.compact_deadlines();
+        }
+    }
+
+    #[cold]
+    fn compact_deadlines(&mut self) {
+        let mut entries = std::mem::take(&mut self.deadlines).into_vec();
+        entries.retain(|Reverse((deadline, sequence))| self.is_due_at(*sequence, *deadline));
+        entries.shrink_to(4 * entries.len() + 64);
+        self.deadlines = BinaryHeap::from(entries);
+    }
+
+    fn is_due_at(&self, sequence: u64, deadline: i64) -> bool {
+        self.open.get(&sequence).is_some_and(|delivery| delivery.has_deadline() && delivery.deadline == deadline)
+    }
+
+    /// Makes claimable whatever expired or came due.
+    #[inline]
+    fn pass_deadlines(&mut self, now: i64) {
+        while let Some(&Reverse((deadline, sequence))) = self.deadlines.peek()
+            && deadline <= now
+        {
+            self.deadlines.pop();
+            if !self.is_due_at(sequence, deadline) {
+                continue;
+            }
+            self.leave(sequence);
+            let delivery = self.open.get_mut(&sequence).expect("it was open just now");
+            delivery.state = if delivery.state == State::Leased { State::Expired } else { State::Available };
+            self.offer(sequence);
+        }
+    }
+}
+
+/// Milliseconds as microseconds; durations are at most ten years.
+pub(super) fn micros(millis: u64) -> i64 {
+    i64::try_from(millis).unwrap_or(i64::MAX).saturating_mul(1000)
+}

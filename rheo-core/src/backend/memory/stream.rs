@@ -1,0 +1,450 @@
+//! A stream: its partitions, its explicit ids, its groups and who waits for it.
+
+use super::Registry;
+use super::group::GroupEntry;
+use super::log::Log;
+use super::progress::{Progress, Settled};
+use crate::append::Append;
+use crate::backend::{Scan, Watch};
+use crate::chunk::{RecordParts, StoredId};
+use crate::clock::Clock;
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::group::Sequences;
+use crate::id::parse_generated;
+use crate::stream::{PartitionInfo, RetentionHold, StreamInfo, Trim};
+use crate::timestamp::Timestamp;
+use crate::wakers::Wakers;
+use crossbeam_utils::CachePadded;
+use foldhash::fast::RandomState;
+use parking_lot::{Mutex, MutexGuard};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::hash::BuildHasher;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::task::Waker;
+use uuid::Uuid;
+
+/// In how many parts the explicit ids are kept, so that appends to different partitions seldom meet.
+const ID_SHARDS: usize = 16;
+/// How many events a scan takes from a partition at a time.
+const SCAN_PIECE: usize = 256;
+
+type Ids = HashMap<Box<str>, Position, RandomState>;
+
+#[derive(Clone, Copy)]
+struct Position {
+    partition: u32,
+    sequence: u64,
+}
+
+pub(super) struct StreamEntry {
+    pub(super) name: Arc<str>,
+    /// The address of the backend that this belongs to.
+    pub(super) owner: usize,
+    pub(super) deleted: AtomicBool,
+    pub(super) partitions: Box<[CachePadded<Partition>]>,
+    pub(super) groups: Registry<GroupEntry>,
+    /// Explicit ids; an entry whose event is trimmed counts as absent.
+    ids: [CachePadded<Mutex<Ids>>; ID_SHARDS],
+    hasher: RandomState,
+    wakers: Wakers<Interest>,
+}
+
+pub(super) struct Partition {
+    pub(super) log: Mutex<Log>,
+    /// The last visible sequence; written with the log locked.
+    pub(super) high_watermark: AtomicU64,
+}
+
+/// What somebody waits for.
+struct Interest {
+    group: Arc<GroupEntry>,
+    partitions: Option<Box<[u32]>>,
+}
+
+impl Interest {
+    fn covers(&self, partition: u32) -> bool {
+        self.partitions.as_ref().is_none_or(|set| set.binary_search(&partition).is_ok())
+    }
+}
+
+impl StreamEntry {
+    pub(super) fn new(name: Arc<str>, owner: usize, partition_count: u32) -> StreamEntry {
+        let partition = |number| {
+            let log = Mutex::new(Log::new(Arc::clone(&name), number));
+            CachePadded::new(Partition { log, high_watermark: AtomicU64::new(0) })
+        };
+        StreamEntry {
+            owner,
+            deleted: AtomicBool::new(false),
+            partitions: (0..partition_count).map(partition).collect(),
+            groups: Registry::default(),
+            ids: Default::default(),
+            hasher: RandomState::default(),
+            wakers: Wakers::default(),
+            name,
+        }
+    }
+
+    pub(super) fn partition_count(&self) -> u32 {
+        self.partitions.len() as u32
+    }
+
+    pub(super) fn partition(&self, partition: u32) -> Result<&Partition> {
+        match self.partitions.get(partition as usize) {
+            Some(place) => Ok(place),
+            None => Err(Error::invalid_partition(&self.name, partition, self.partition_count())),
+        }
+    }
+
+    /// Appends and returns whom to wake.
+    #[inline]
+    pub(super) fn append(
+        &self,
+        items: &[Append<'_>],
+        clock: &Clock,
+        emit: &mut dyn FnMut(Event),
+    ) -> Result<Vec<Waker>> {
+        if let [item] = items
+            && item.options.id.is_none()
+        {
+            let number = item.route(&self.name, self.partition_count())?;
+            let partition = &self.partitions[number as usize];
+            let mut log = partition.log.lock();
+            let event = partition.push_new(&mut log, item, clock.now());
+            drop(log);
+            emit(event);
+            return Ok(self.waiting_for_partition(number));
+        }
+        self.append_batch(items, clock, emit)
+    }
+
+    /// Every check comes before the first change. Explicit ids, then logs are locked, each in ascending order, so
+    /// that nobody sees a part of the batch.
+    fn append_batch(
+        &self,
+        items: &[Append<'_>],
+        clock: &Clock,
+        emit: &mut dyn FnMut(Event),
+    ) -> Result<Vec<Waker>> {
+        let routes =
+            items.iter().map(|item| item.route(&self.name, self.partition_count())).collect::<Result<Vec<u32>>>()?;
+
+        let mut shards: BTreeMap<usize, Option<MutexGuard<'_, Ids>>> =
+            items.iter().filter_map(|item| Some((self.shard_of(item.options.id?), None))).collect();
+        for (shard, guard) in &mut shards {
+            *guard = Some(self.ids[*shard].lock());
+        }
+        let known = |shards: &BTreeMap<usize, Option<MutexGuard<'_, Ids>>>, id: &str| {
+            shards[&self.shard_of(id)].as_ref().and_then(|ids| ids.get(id).copied())
+        };
+
+        // Besides where the new events go: where those with a known id stand, or would stand if they were generated.
+        let mut logs: BTreeMap<u32, Option<MutexGuard<'_, Log>>> = routes.iter().map(|route| (*route, None)).collect();
+        for id in items.iter().filter_map(|item| item.options.id) {
+            logs.extend(known(&shards, id).map(|position| (position.partition, None)));
+            logs.extend(self.as_generated(id).map(|(partition, _)| (partition, None)));
+        }
+        for (partition, guard) in &mut logs {
+            *guard = Some(self.partitions[*partition as usize].log.lock());
+        }
+        let now = clock.now();
+        let mut events = Vec::with_capacity(items.len());
+        for (item, route) in items.iter().zip(routes) {
+            let mut standing = None;
+            if let Some(id) = item.options.id {
+                let generated = self.as_generated(id);
+                standing = match known(&shards, id) {
+                    Some(at) => locked(&mut logs, at.partition).get(at.sequence),
+                    None => generated.and_then(|(partition, id)| locked(&mut logs, partition).find_generated(id)),
+                };
+                if let (None, Some((partition, id))) = (&standing, generated) {
+                    locked(&mut logs, partition).note_explicit_id(id);
+                }
+            }
+            events.push(match standing {
+                Some(event) => event.into_deduplicated(),
+                None => {
+                    let event = self.partitions[route as usize].push_new(locked(&mut logs, route), item, now);
+                    if let Some(id) = item.options.id {
+                        let position = Position { partition: route, sequence: event.sequence() };
+                        if let Some(ids) = shards.get_mut(&self.shard_of(id)).and_then(Option::as_mut) {
+                            ids.insert(id.into(), position);
+                        }
+                    }
+                    event
+                }
+            });
+        }
+        let touched: Vec<u32> = logs.into_keys().collect();
+        drop(shards);
+        events.into_iter().for_each(emit);
+        Ok(self.wakers.matching(|interest| touched.iter().any(|partition| interest.covers(*partition))))
+    }
+
+    fn shard_of(&self, id: &str) -> usize {
+        self.hasher.hash_one(id) as usize % ID_SHARDS
+    }
+
+    /// The id as one that a partition of this stream may have generated.
+    fn as_generated(&self, id: &str) -> Option<(u32, Uuid)> {
+        parse_generated(id).filter(|(partition, _)| *partition < self.partition_count())
+    }
+
+    /// The event with this id.
+    pub(super) fn find(&self, id: &str) -> Option<Event> {
+        let position = self.ids[self.shard_of(id)].lock().get(id).copied();
+        match position {
+            Some(at) => self.partitions[at.partition as usize].log.lock().get(at.sequence).filter(|event| event.id() == id),
+            None => {
+                let (partition, id) = self.as_generated(id)?;
+                self.partitions[partition as usize].log.lock().find_generated(id)
+            }
+        }
+    }
+
+    /// Visits what was visible at the call, a piece of each partition at a time, merged.
+    pub(super) fn scan(&self, scan: &Scan<'_>, visit: &mut dyn FnMut(Event) -> ControlFlow<()>) {
+        let until = scan.query.until_sequence.unwrap_or(u64::MAX);
+        let mut sources: Vec<Source<'_>> = scan
+            .positions
+            .iter()
+            .filter_map(|(number, after)| {
+                let partition = self.partitions.get(*number as usize)?;
+                let to = partition.high_watermark.load(Ordering::Acquire).min(until);
+                let from = after.saturating_add(1);
+                Some(Source { partition, number: *number, from, to, descending: scan.descending, piece: Vec::new() })
+            })
+            .collect();
+        // By sequence in the order asked for, ties by partition ascending; `Reverse` since a heap gives its largest.
+        let rank = |event: &Event| {
+            let sequence = if scan.descending { u64::MAX - event.sequence() } else { event.sequence() };
+            Reverse((sequence, event.partition()))
+        };
+        let mut next: BinaryHeap<(Reverse<(u64, u32)>, usize)> = BinaryHeap::new();
+        for (index, source) in sources.iter_mut().enumerate() {
+            next.extend(source.peek().map(|event| (rank(event), index)));
+        }
+        while let Some((_, index)) = next.pop() {
+            let source = &mut sources[index];
+            let Some(event) = source.piece.pop() else { continue };
+            if visit(event).is_break() {
+                return;
+            }
+            next.extend(source.peek().map(|event| (rank(event), index)));
+        }
+    }
+
+    pub(super) fn info(&self) -> StreamInfo {
+        let groups = self.groups_by_name();
+        let partition = |(number, place): (usize, &CachePadded<Partition>)| {
+            let needs = groups.iter().map(|group| {
+                let (sequence, dead_letter) = group.partitions[number].progress.lock().lowest_needed();
+                RetentionHold { sequence, group: group.name.to_string(), dead_letter }
+            });
+            let held_by = needs.min_by_key(|hold| hold.sequence);
+            let log = place.log.lock();
+            PartitionInfo {
+                partition: number as u32,
+                first_sequence: log.first(),
+                high_watermark: log.high_watermark(),
+                bytes: log.bytes(),
+                held_by: held_by.filter(|hold| hold.sequence <= log.high_watermark()),
+            }
+        };
+        StreamInfo {
+            stream: self.name.to_string(),
+            partitions: self.partitions.iter().enumerate().map(partition).collect(),
+        }
+    }
+
+    /// Removes old events; returns how many, and whom to wake: a removed event may have blocked its key.
+    pub(super) fn trim(&self, trim: &Trim, force: bool, now: Timestamp) -> Result<(u64, Vec<Waker>)> {
+        if let Trim::BeforeSequence(sequences) = trim {
+            sequences.check(&self.name, self.partition_count())?;
+        }
+        let mut removed = 0;
+        let mut explicit: Vec<(Box<str>, u64, u32)> = Vec::new();
+        let mut freed = Vec::new();
+        // No group appears or goes meanwhile.
+        let groups = self.groups.read().unwrap_or_else(PoisonError::into_inner);
+        let mut groups: Vec<&Arc<GroupEntry>> = {
+            let entries: &HashMap<_, _, _> = &groups;
+            entries.values().collect()
+        };
+        groups.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        for (number, place) in self.partitions.iter().enumerate() {
+            let mut progresses: Vec<MutexGuard<'_, Progress>> =
+                groups.iter().map(|group| group.partitions[number].progress.lock()).collect();
+            let mut log = place.log.lock();
+            let wanted = match trim {
+                Trim::BeforeSequence(Sequences::All(before)) => *before,
+                Trim::BeforeSequence(Sequences::Map(map)) => map.get(&(number as u32)).copied().unwrap_or(0),
+                Trim::MaxLen(len) => (log.high_watermark() + 1).saturating_sub(*len),
+                Trim::MaxAgeMs(age) => log.first_not_older(now.plus_millis(-i64::try_from(*age).unwrap_or(i64::MAX))),
+                Trim::MaxBytes(bytes) => log.first_within(*bytes),
+            };
+            let allowed = if force {
+                u64::MAX
+            } else {
+                progresses.iter().map(|progress| progress.lowest_needed().0).min().unwrap_or(u64::MAX)
+            };
+            let first = wanted.min(allowed).min(log.high_watermark() + 1);
+            if first <= log.first() {
+                continue;
+            }
+            removed += first - log.first();
+            log.trim(first, |sequence, id| {
+                if let StoredId::Explicit(id) = id {
+                    explicit.push((id.into(), sequence, number as u32));
+                }
+            });
+            for (group, progress) in groups.iter().zip(&mut progresses) {
+                if progress.trim(first) == Settled::WithWork {
+                    freed.push((Arc::clone(group), number as u32));
+                }
+            }
+        }
+        // An append may have given an id anew since its event was removed; that entry stays.
+        for (id, sequence, partition) in explicit {
+            let mut ids = self.ids[self.shard_of(&id)].lock();
+            if ids.get(&id).is_some_and(|at| at.sequence == sequence && at.partition == partition) {
+                ids.remove(&id);
+            }
+        }
+        let woken = |interest: &Interest| {
+            freed.iter().any(|(group, number)| Arc::ptr_eq(&interest.group, group) && interest.covers(*number))
+        };
+        Ok((removed, self.wakers.matching(woken)))
+    }
+
+    fn groups_by_name(&self) -> Vec<Arc<GroupEntry>> {
+        let groups = self.groups.read().unwrap_or_else(PoisonError::into_inner);
+        let mut entries: Vec<Arc<GroupEntry>> = groups.values().cloned().collect();
+        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        entries
+    }
+
+    /// Takes note that the stream is gone, gives its memory back whoever still holds the entry, and returns whom to
+    /// wake.
+    pub(super) fn delete(&self) -> Vec<Waker> {
+        self.deleted.store(true, Ordering::Release);
+        let groups = std::mem::take(&mut *self.groups.write().unwrap_or_else(PoisonError::into_inner));
+        for group in groups.values() {
+            group.deleted.store(true, Ordering::Release);
+            for slot in &group.partitions {
+                slot.progress.lock().reset(1);
+            }
+        }
+        for shard in &self.ids {
+            *shard.lock() = Ids::default();
+        }
+        for (partition, number) in self.partitions.iter().zip(0..) {
+            *partition.log.lock() = Log::new(Arc::clone(&self.name), number);
+        }
+        self.everybody()
+    }
+
+    /// Who waits for a group, in these partitions (all when missing).
+    pub(super) fn waiting_for(&self, group: &Arc<GroupEntry>, partitions: Option<&[u32]>) -> Vec<Waker> {
+        self.wakers.matching(|interest| {
+            Arc::ptr_eq(&interest.group, group)
+                && partitions.is_none_or(|set| set.iter().any(|partition| interest.covers(*partition)))
+        })
+    }
+
+    fn waiting_for_partition(&self, partition: u32) -> Vec<Waker> {
+        self.wakers.matching(|interest| interest.covers(partition))
+    }
+
+    pub(super) fn everybody(&self) -> Vec<Waker> {
+        self.wakers.matching(|_| true)
+    }
+}
+
+impl Partition {
+    /// Appends one event, generating its id if it has none, and makes it visible.
+    #[inline]
+    fn push_new(&self, log: &mut Log, item: &Append<'_>, now: Timestamp) -> Event {
+        let options = &item.options;
+        let id = match options.id {
+            Some(id) => StoredId::Explicit(id),
+            None => StoredId::Generated(log.next_id(now)),
+        };
+        let event = log.push(&RecordParts {
+            id,
+            timestamp: options.timestamp.unwrap_or(now),
+            key: options.key,
+            event_type: options.event_type,
+            metadata: options.metadata.unwrap_or(""),
+            encoding: item.encoding,
+            payload: item.payload,
+        });
+        self.high_watermark.store(event.sequence(), Ordering::Release);
+        event
+    }
+}
+
+fn locked<'a, 'b>(logs: &'a mut BTreeMap<u32, Option<MutexGuard<'b, Log>>>, partition: u32) -> &'a mut Log {
+    logs.get_mut(&partition).and_then(Option::as_mut).expect("every log that a batch needs is locked before")
+}
+
+/// A partition that is scanned, a piece at a time.
+struct Source<'a> {
+    partition: &'a Partition,
+    number: u32,
+    /// The lowest sequence still to come.
+    from: u64,
+    /// The highest sequence still to come.
+    to: u64,
+    descending: bool,
+    /// What was taken already, the next one last.
+    piece: Vec<Event>,
+}
+
+impl Source<'_> {
+    /// The next event, which `piece.pop()` takes.
+    fn peek(&mut self) -> Option<&Event> {
+        if self.piece.is_empty() && self.from <= self.to {
+            let log = self.partition.log.lock();
+            self.from = self.from.max(log.first());
+            if self.descending {
+                let low = self.from.max((self.to + 1).saturating_sub(SCAN_PIECE as u64));
+                self.piece = log.range(low, self.to, SCAN_PIECE);
+                self.to = low - 1;
+            } else {
+                self.piece = log.range(self.from, self.to, SCAN_PIECE);
+                self.from += self.piece.len() as u64;
+                self.piece.reverse();
+            }
+        }
+        debug_assert!(self.piece.iter().all(|event| event.partition() == self.number));
+        self.piece.last()
+    }
+}
+
+/// Registers a waker. Every log is locked once after that: an append that took its lock before is seen by the fetch that
+/// follows, one that takes it later sees the registration.
+pub(super) fn watch(
+    stream: &Arc<StreamEntry>,
+    group: &Arc<GroupEntry>,
+    partitions: Option<&[u32]>,
+    waker: Waker,
+) -> Watch {
+    struct Registration {
+        stream: Arc<StreamEntry>,
+        number: u64,
+    }
+    impl Drop for Registration {
+        fn drop(&mut self) {
+            self.stream.wakers.remove(self.number);
+        }
+    }
+    let interest = Interest { group: Arc::clone(group), partitions: partitions.map(Into::into) };
+    let number = stream.wakers.add(interest, waker);
+    stream.partitions.iter().for_each(|partition| drop(partition.log.lock()));
+    Watch::new(Registration { stream: Arc::clone(stream), number })
+}

@@ -1,0 +1,301 @@
+//! Bound handles: a stream or a group whose names are resolved once.
+
+use crate::append::{Append, AppendOptions};
+use crate::backend::{Binding, GroupRef, Settlement, StreamRef, Watch};
+use crate::dead_letter::{DeadLetter, DeadLetterOptions, Discard};
+use crate::delivery::{FetchOptions, ReadOptions, RetryOptions};
+use crate::error::Result;
+use crate::event::Event;
+use crate::group::{GroupInfo, GroupUpdate};
+use crate::instance::{Operations, reject_settlement, retry_settlement};
+use crate::lag::Lag;
+use crate::lease::{Lease, LeaseToken};
+use crate::query::Query;
+use crate::query::run::{EventStream, Page};
+use crate::replay::{ReplayOptions, ResetOptions};
+use crate::stream::{StreamInfo, TrimOptions};
+use std::fmt;
+use std::sync::Arc;
+use std::task::Waker;
+
+/// A stream, its name resolved once. The operations and errors are those of [`Instance`](crate::Instance). Keeps
+/// the instance alive. When the stream is deleted and created anew, the handle goes on with the new one.
+#[derive(Clone)]
+pub struct Stream(Arc<Bound>);
+
+/// A group, its names resolved once. The operations and errors are those of [`Instance`](crate::Instance). Keeps
+/// the instance alive. When the group is deleted and created anew, the handle goes on with the new one.
+#[derive(Clone)]
+pub struct Group(Arc<Bound>);
+
+struct Bound {
+    operations: Arc<Operations>,
+    stream: String,
+    group: String,
+    binding: Binding,
+}
+
+impl Stream {
+    pub(crate) fn new(operations: Arc<Operations>, stream: &str) -> Stream {
+        let (stream, group) = (stream.to_owned(), String::new());
+        Stream(Arc::new(Bound { operations, stream, group, binding: Binding::default() }))
+    }
+
+    fn at(&self) -> StreamRef<'_> {
+        StreamRef { name: &self.0.stream, binding: Some(&self.0.binding) }
+    }
+
+    /// The stream's name.
+    pub fn name(&self) -> &str {
+        &self.0.stream
+    }
+
+    /// See [`Instance::append`](crate::Instance::append).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn append(&self, item: &Append<'_>) -> Result<Event> {
+        self.0.operations.append(self.at(), item)
+    }
+
+    /// See [`Instance::append_batch`](crate::Instance::append_batch).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn append_batch(&self, items: &[Append<'_>], shared: &AppendOptions<'_>) -> Result<Vec<Event>> {
+        self.0.operations.append_batch(self.at(), items, shared)
+    }
+
+    /// See [`Instance::read`](crate::Instance::read).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn read(&self, options: ReadOptions) -> Result<Vec<Event>> {
+        self.0.operations.read(self.at(), options)
+    }
+
+    /// See [`Instance::get`](crate::Instance::get).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn get(&self, event_id: &str) -> Result<Option<Event>> {
+        self.0.operations.get(self.at(), event_id)
+    }
+
+    /// See [`Instance::query`](crate::Instance::query).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn query(&self, query: &Query) -> Result<Vec<Event>> {
+        self.0.operations.query(self.at(), query)
+    }
+
+    /// See [`Instance::query_page`](crate::Instance::query_page).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn query_page(&self, query: &Query, cursor: Option<&str>) -> Result<Page> {
+        self.0.operations.query_page(self.at(), query, cursor)
+    }
+
+    /// See [`Instance::query_stream`](crate::Instance::query_stream).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn query_stream(&self, query: &Query) -> Result<EventStream> {
+        EventStream::new(self.clone(), query)
+    }
+
+    /// See [`Instance::trim`](crate::Instance::trim).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn trim(&self, options: &TrimOptions) -> Result<u64> {
+        self.0.operations.trim(self.at(), options)
+    }
+
+    /// See [`Instance::stream_info`](crate::Instance::stream_info).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn info(&self) -> Result<StreamInfo> {
+        self.0.operations.stream_info(self.at())
+    }
+
+    /// See [`Instance::list_groups`](crate::Instance::list_groups).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn list_groups(&self) -> Result<Vec<String>> {
+        self.0.operations.list_groups(self.at())
+    }
+
+    /// See [`Instance::delete_stream`](crate::Instance::delete_stream).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn delete(&self, confirm: bool) -> Result<()> {
+        self.0.operations.delete_stream(self.at(), confirm)
+    }
+}
+
+impl Group {
+    pub(crate) fn new(operations: Arc<Operations>, stream: &str, group: &str) -> Group {
+        let (stream, group) = (stream.to_owned(), group.to_owned());
+        Group(Arc::new(Bound { operations, stream, group, binding: Binding::default() }))
+    }
+
+    fn at(&self) -> GroupRef<'_> {
+        GroupRef { stream: &self.0.stream, name: &self.0.group, binding: Some(&self.0.binding) }
+    }
+
+    /// The stream's name.
+    pub fn stream(&self) -> &str {
+        &self.0.stream
+    }
+
+    /// The group's name.
+    pub fn name(&self) -> &str {
+        &self.0.group
+    }
+
+    /// See [`Instance::fetch`](crate::Instance::fetch).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn fetch(&self, options: &FetchOptions<'_>) -> Result<Vec<Lease>> {
+        self.0.operations.fetch(self.at(), options)
+    }
+
+    /// See [`Instance::fetch_into`](crate::Instance::fetch_into).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn fetch_into(&self, options: &FetchOptions<'_>, leases: &mut Vec<Lease>) -> Result<()> {
+        self.0.operations.fetch_into(self.at(), options, leases)
+    }
+
+    /// See [`Instance::watch`](crate::Instance::watch).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn watch(&self, partitions: Option<&[u32]>, waker: &Waker) -> Result<Watch> {
+        self.0.operations.watch(self.at(), partitions, waker)
+    }
+
+    /// See [`Instance::lag`](crate::Instance::lag).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn lag(&self, partitions: Option<&[u32]>) -> Result<Lag> {
+        self.0.operations.lag(self.at(), partitions)
+    }
+
+    /// See [`Instance::group_info`](crate::Instance::group_info).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn info(&self, partitions: Option<&[u32]>) -> Result<GroupInfo> {
+        self.0.operations.group_info(self.at(), partitions)
+    }
+
+    /// See [`Instance::dead_letters`](crate::Instance::dead_letters).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn dead_letters(&self, options: &DeadLetterOptions) -> Result<Vec<DeadLetter>> {
+        self.0.operations.dead_letters(self.at(), options)
+    }
+
+    /// See [`Instance::discard_dead_letters`](crate::Instance::discard_dead_letters).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn discard_dead_letters(&self, which: Discard<'_>) -> Result<u64> {
+        self.0.operations.discard_dead_letters(self.at(), which)
+    }
+
+    /// See [`Instance::replay`](crate::Instance::replay).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn replay(&self, options: &ReplayOptions) -> Result<u64> {
+        self.0.operations.replay(self.at(), options)
+    }
+
+    /// See [`Instance::reset_group`](crate::Instance::reset_group).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn reset(&self, options: &ResetOptions) -> Result<()> {
+        self.0.operations.reset_group(self.at(), options)
+    }
+
+    /// See [`Instance::update_group`](crate::Instance::update_group).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn update(&self, update: &GroupUpdate) -> Result<()> {
+        self.0.operations.update_group(self.at(), update)
+    }
+
+    /// See [`Instance::delete_group`](crate::Instance::delete_group).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn delete(&self) -> Result<()> {
+        self.0.operations.delete_group(self.at())
+    }
+
+    /// See [`Instance::ack`](crate::Instance::ack). A lease says by itself which group it belongs to.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn ack(&self, lease: impl AsRef<LeaseToken>) -> Result<()> {
+        self.0.operations.settle_one(lease.as_ref(), Settlement::Ack)
+    }
+
+    /// See [`Instance::retry`](crate::Instance::retry).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn retry(&self, lease: impl AsRef<LeaseToken>, options: RetryOptions<'_>) -> Result<()> {
+        self.0.operations.settle_one(lease.as_ref(), retry_settlement(options)?)
+    }
+
+    /// See [`Instance::reject`](crate::Instance::reject).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn reject(&self, lease: impl AsRef<LeaseToken>, reason: &str) -> Result<()> {
+        self.0.operations.settle_one(lease.as_ref(), reject_settlement(reason))
+    }
+
+    /// See [`Instance::release`](crate::Instance::release).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn release(&self, lease: impl AsRef<LeaseToken>) -> Result<()> {
+        self.0.operations.settle_one(lease.as_ref(), Settlement::Release)
+    }
+
+    /// See [`Instance::ack_many`](crate::Instance::ack_many).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn ack_many<L: AsRef<LeaseToken>>(&self, leases: &[L]) -> Result<Vec<Result<()>>> {
+        self.0.operations.settle_many(leases, Settlement::Ack)
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Stream").field(&self.name()).finish()
+    }
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Group").field(&self.stream()).field(&self.name()).finish()
+    }
+}

@@ -1,0 +1,327 @@
+//! Where event bytes live: chunks of memory, shared by reference counts, filled once from the front
+//! and never changed afterwards. This is the only module of the library with `unsafe` memory access.
+//!
+//! A chunk belongs to one partition of one stream and says so, so that an [`Event`](crate::Event) is a
+//! reference to its chunk and an offset: reading, leasing and handing out payloads copies nothing.
+//! A slice that is held keeps its whole chunk (at most [`MAX_CHUNK`], or one larger record) alive.
+//!
+//! One record, integers in little-endian order:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | timestamp, microseconds since the epoch |
+//! | 4 | payload length |
+//! | 4 | metadata length, top bit: the payload is tagged `json` |
+//! | 2 | key length, 0: none |
+//! | 1 | type length, 0: none |
+//! | 1 | id length, 0: a generated id of 16 bytes |
+//! | … | id, key, type, metadata, payload |
+
+use crate::append::Encoding;
+use crate::event::Event;
+use crate::timestamp::Timestamp;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use uuid::Uuid;
+use uuid::fmt::Hyphenated;
+
+/// The first chunk of a partition, so that a stream of many quiet partitions stays small.
+const MIN_CHUNK: usize = 4 << 10;
+/// The size that chunks double up to.
+pub(crate) const MAX_CHUNK: usize = 1 << 20;
+
+const HEADER: usize = 20;
+const JSON_FLAG: u32 = 1 << 31;
+
+/// An event's id as it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StoredId<'a> {
+    /// Made by the store; 16 bytes, written as a UUID where text is wanted.
+    Generated(Uuid),
+    /// Given by the producer; any text.
+    Explicit(&'a str),
+}
+
+/// What a record is made of.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordParts<'a> {
+    pub id: StoredId<'a>,
+    pub timestamp: Timestamp,
+    pub key: Option<&'a str>,
+    pub event_type: Option<&'a str>,
+    /// The text of a JSON object; empty stands for `{}`.
+    pub metadata: &'a str,
+    pub encoding: Encoding,
+    pub payload: &'a [u8],
+}
+
+impl RecordParts<'_> {
+    /// Bytes as `stream_info` counts them: payload, metadata, id (as text), key and type.
+    pub(crate) fn counted_bytes(&self) -> u64 {
+        let generated = if matches!(self.id, StoredId::Generated(_)) { Hyphenated::LENGTH - 16 } else { 0 };
+        (self.encoded_len() - HEADER + generated) as u64
+    }
+
+    fn encoded_len(&self) -> usize {
+        let id = match self.id {
+            StoredId::Generated(_) => 16,
+            StoredId::Explicit(text) => text.len(),
+        };
+        HEADER
+            + id
+            + self.key.map_or(0, str::len)
+            + self.event_type.map_or(0, str::len)
+            + self.metadata.len()
+            + self.payload.len()
+    }
+}
+
+/// A piece of memory that holds records of one partition.
+pub(crate) struct Chunk {
+    stream: Arc<str>,
+    partition: u32,
+    start: NonNull<MaybeUninit<u8>>,
+    capacity: usize,
+}
+
+// SAFETY: the memory is owned by the chunk. Only the one `ChunkWriter` writes, and only to bytes that
+// no `Record` covers yet; a `Record` covers bytes that were written before it was made and that are
+// never written again. A record reaches another thread only through something that synchronises (a lock
+// or a channel), which also orders the writes before the reads.
+unsafe impl Send for Chunk {}
+// SAFETY: as above.
+unsafe impl Sync for Chunk {}
+
+impl Chunk {
+    fn new(stream: Arc<str>, partition: u32, capacity: usize) -> Chunk {
+        let memory: Box<[MaybeUninit<u8>]> = Box::new_uninit_slice(capacity);
+        let start = NonNull::from(Box::leak(memory)).cast();
+        Chunk { stream, partition, start, capacity }
+    }
+
+    pub(crate) fn stream(&self) -> &Arc<str> {
+        &self.stream
+    }
+
+    pub(crate) fn partition(&self) -> u32 {
+        self.partition
+    }
+
+    /// The record at `offset`.
+    ///
+    /// # Safety
+    /// `ChunkWriter::push` of this chunk's writer wrote a record at `offset`.
+    pub(crate) unsafe fn record(&self, offset: u32) -> Record<'_> {
+        debug_assert!((offset as usize) + HEADER <= self.capacity);
+        // SAFETY: a whole record lies at `offset`, inside the chunk.
+        let start = unsafe { self.start.add(offset as usize).cast() };
+        Record { start, chunk: PhantomData }
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        let memory = NonNull::slice_from_raw_parts(self.start, self.capacity);
+        // SAFETY: the memory came from a leaked box of this very length, and nobody else refers to it.
+        drop(unsafe { Box::from_raw(memory.as_ptr()) });
+    }
+}
+
+/// The one writer of a chunk, which knows where each record lies.
+pub(crate) struct ChunkWriter {
+    chunk: Arc<Chunk>,
+    /// Bytes written.
+    len: usize,
+    /// Where each record begins.
+    offsets: Vec<u32>,
+}
+
+impl ChunkWriter {
+    /// A writer of a new chunk that holds at least one record of these parts. `previous` is the capacity of
+    /// the partition's chunk before (0 for the first).
+    pub(crate) fn new(stream: Arc<str>, partition: u32, previous: usize, parts: &RecordParts<'_>) -> ChunkWriter {
+        let usual = (previous * 2).clamp(MIN_CHUNK, MAX_CHUNK);
+        ChunkWriter::with_capacity(stream, partition, usual.max(parts.encoded_len()))
+    }
+
+    /// A writer of a new chunk of exactly these records' size.
+    pub(crate) fn for_records(stream: Arc<str>, partition: u32, records: &[RecordParts<'_>]) -> ChunkWriter {
+        ChunkWriter::with_capacity(stream, partition, records.iter().map(RecordParts::encoded_len).sum())
+    }
+
+    fn with_capacity(stream: Arc<str>, partition: u32, capacity: usize) -> ChunkWriter {
+        ChunkWriter { chunk: Arc::new(Chunk::new(stream, partition, capacity)), len: 0, offsets: Vec::new() }
+    }
+
+    pub(crate) fn capacity(&self) -> usize {
+        self.chunk.capacity
+    }
+
+    /// The number of records.
+    pub(crate) fn record_count(&self) -> usize {
+        self.offsets.len()
+    }
+
+    /// The record of this index. Panics beyond the last, as indexing does.
+    pub(crate) fn record(&self, index: usize) -> Record<'_> {
+        // SAFETY: the offset was noted by `push`, when a whole record lay there.
+        unsafe { self.chunk.record(self.offsets[index]) }
+    }
+
+    /// The record of this index as an event with this sequence. Panics beyond the last, as indexing does.
+    pub(crate) fn event(&self, index: usize, sequence: u64) -> Event {
+        // SAFETY: as above.
+        unsafe { Event::in_chunk(&self.chunk, self.offsets[index], sequence) }
+    }
+
+    /// Gives back what the list of records has in reserve, once nothing more is written.
+    pub(crate) fn shrink(&mut self) {
+        self.offsets.shrink_to_fit();
+    }
+
+    /// Writes one record and says whether it still fitted.
+    ///
+    /// The lengths are within the contract's limits (the facade has checked them): id and type at most 255
+    /// bytes, key at most 1 KiB, metadata at most 64 KiB, payload below 4 GiB.
+    #[inline]
+    pub(crate) fn push(&mut self, parts: &RecordParts<'_>) -> bool {
+        let len = parts.encoded_len();
+        if self.chunk.capacity - self.len < len {
+            return false;
+        }
+        let uuid;
+        let (id_len, id): (u8, &[u8]) = match parts.id {
+            StoredId::Generated(id) => {
+                uuid = id;
+                (0, uuid.as_bytes())
+            }
+            StoredId::Explicit(text) => (text.len() as u8, text.as_bytes()),
+        };
+        let key = parts.key.unwrap_or("");
+        let event_type = parts.event_type.unwrap_or("");
+        let json = if parts.encoding == Encoding::Json { JSON_FLAG } else { 0 };
+        let mut header = [0u8; HEADER];
+        header[0..8].copy_from_slice(&parts.timestamp.as_micros().to_le_bytes());
+        header[8..12].copy_from_slice(&(parts.payload.len() as u32).to_le_bytes());
+        header[12..16].copy_from_slice(&(parts.metadata.len() as u32 | json).to_le_bytes());
+        header[16..18].copy_from_slice(&(key.len() as u16).to_le_bytes());
+        header[18] = event_type.len() as u8;
+        header[19] = id_len;
+
+        let offset = self.len;
+        // SAFETY: `len` bytes from `offset` on lie inside the chunk (checked above) and beyond every record
+        // pushed so far; `&mut self` is the chunk's one writer. The pieces add up to `len`.
+        unsafe {
+            let mut at = self.chunk.start.as_ptr().add(offset).cast::<u8>();
+            for piece in
+                [&header[..], id, key.as_bytes(), event_type.as_bytes(), parts.metadata.as_bytes(), parts.payload]
+            {
+                std::ptr::copy_nonoverlapping(piece.as_ptr(), at, piece.len());
+                at = at.add(piece.len());
+            }
+        }
+        self.len = offset + len;
+        self.offsets.push(offset as u32);
+        true
+    }
+}
+
+/// One record in its chunk: written whole, never changed again.
+#[derive(Clone, Copy)]
+pub(crate) struct Record<'a> {
+    start: NonNull<u8>,
+    chunk: PhantomData<&'a Chunk>,
+}
+
+impl<'a> Record<'a> {
+    fn header(self) -> &'a [u8; HEADER] {
+        // SAFETY: a record begins with its header, and the chunk lives for `'a`.
+        unsafe { self.start.cast().as_ref() }
+    }
+
+    fn body(self, offset: usize, len: usize) -> &'a [u8] {
+        // SAFETY: the header's lengths were written by `push` together with a body of just these lengths,
+        // which follows the header in the same chunk and lives as long as it.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(HEADER + offset), len) }
+    }
+
+    fn text(self, offset: usize, len: usize) -> &'a str {
+        // SAFETY: these bytes were copied from a `&str`.
+        unsafe { std::str::from_utf8_unchecked(self.body(offset, len)) }
+    }
+
+    fn u32_at(self, at: usize) -> u32 {
+        u32::from_le_bytes(self.header()[at..at + 4].try_into().expect("four bytes"))
+    }
+
+    fn id_len(self) -> usize {
+        match self.header()[19] {
+            0 => 16,
+            len => len as usize,
+        }
+    }
+
+    fn key_len(self) -> usize {
+        u16::from_le_bytes([self.header()[16], self.header()[17]]) as usize
+    }
+
+    fn type_len(self) -> usize {
+        self.header()[18] as usize
+    }
+
+    fn metadata_len(self) -> usize {
+        (self.u32_at(12) & !JSON_FLAG) as usize
+    }
+
+    fn payload_len(self) -> usize {
+        self.u32_at(8) as usize
+    }
+
+    pub(crate) fn timestamp(self) -> Timestamp {
+        Timestamp::from_micros(i64::from_le_bytes(self.header()[0..8].try_into().expect("eight bytes")))
+    }
+
+    pub(crate) fn encoding(self) -> Encoding {
+        if self.u32_at(12) & JSON_FLAG != 0 { Encoding::Json } else { Encoding::Bytes }
+    }
+
+    pub(crate) fn id(self) -> StoredId<'a> {
+        match self.header()[19] {
+            0 => StoredId::Generated(Uuid::from_bytes(self.body(0, 16).try_into().expect("sixteen bytes"))),
+            len => StoredId::Explicit(self.text(0, len as usize)),
+        }
+    }
+
+    pub(crate) fn key(self) -> Option<&'a str> {
+        let len = self.key_len();
+        (len > 0).then(|| self.text(self.id_len(), len))
+    }
+
+    pub(crate) fn event_type(self) -> Option<&'a str> {
+        let len = self.type_len();
+        (len > 0).then(|| self.text(self.id_len() + self.key_len(), len))
+    }
+
+    pub(crate) fn metadata(self) -> &'a str {
+        match self.metadata_len() {
+            0 => "{}",
+            len => self.text(self.id_len() + self.key_len() + self.type_len(), len),
+        }
+    }
+
+    pub(crate) fn payload(self) -> &'a [u8] {
+        let before = self.id_len() + self.key_len() + self.type_len() + self.metadata_len();
+        self.body(before, self.payload_len())
+    }
+
+    /// As [`RecordParts::counted_bytes`].
+    pub(crate) fn counted_bytes(self) -> u64 {
+        let id = match self.header()[19] {
+            0 => Hyphenated::LENGTH,
+            len => len as usize,
+        };
+        (id + self.key_len() + self.type_len() + self.metadata_len() + self.payload_len()) as u64
+    }
+}

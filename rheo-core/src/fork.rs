@@ -1,0 +1,45 @@
+//! Tells a forked child from its parent. After `fork` the child has one thread and a copy of every lock in
+//! whatever state another thread left it, so an instance opened before must not be touched: its calls give
+//! `forked` (contract, section 5).
+//!
+//! A handler that runs in the child raises a counter; a call compares it with the one at opening. That costs
+//! a load, where asking for the process id would cost a system call.
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// The process as it was when this value was taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Generation(u32);
+
+impl Generation {
+    /// Of the running process.
+    pub(crate) fn current() -> Generation {
+        static HANDLER: Once = Once::new();
+        HANDLER.call_once(register);
+        Generation(GENERATION.load(Ordering::Relaxed))
+    }
+
+    /// Whether this process was forked off since.
+    #[inline]
+    pub(crate) fn is_past(self) -> bool {
+        self.0 != GENERATION.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(unix)]
+fn register() {
+    extern "C" fn in_child() {
+        GENERATION.fetch_add(1, Ordering::Relaxed);
+    }
+    // SAFETY: the handler is a plain function that touches one atomic, which is allowed after fork. If
+    // registering fails (no memory), forks go undetected, as with any library without a handler.
+    unsafe {
+        libc::pthread_atfork(None, None, Some(in_child));
+    }
+}
+
+#[cfg(not(unix))]
+fn register() {}

@@ -1,0 +1,88 @@
+//! Rheo keeps append-only event streams with partitions, and lets groups of consumers take events under *fenced
+//! leases*: fetch, renew, ack, retry, reject, dead letters, replay, exact frontier and lag. Delivery is
+//! at-least-once, never silently lost; order holds within a partition.
+//!
+//! ```
+//! use rheo_core::{Append, FetchOptions, GroupOptions, OpenOptions, StreamOptions};
+//!
+//! let db = rheo_core::open("memory:", OpenOptions::new())?;
+//! db.create_stream("orders", StreamOptions::partitions(4))?;
+//! db.create_group("orders", "billing", &GroupOptions::default())?;
+//! db.append("orders", &Append::json(r#"{"total":12.5}"#).key("customer-7"))?;
+//! for lease in db.fetch("orders", "billing", &FetchOptions::new().limit(100))? {
+//!     println!("{}", String::from_utf8_lossy(lease.event().payload()));
+//!     db.ack(&lease)?;
+//! }
+//! assert_eq!(db.lag("orders", "billing", None)?.lag(), 0);
+//! # Ok::<(), rheo_core::Error>(())
+//! ```
+//!
+//! [`open`] gives an [`Instance`], the handle of everything. Stores implement [`backend::Backend`].
+//!
+//! # Lock order
+//!
+//! In one place, for all of the library; a thread takes locks only in this order, top to bottom:
+//!
+//! 1. the registry of named instances
+//! 2. the streams of a backend
+//! 3. the groups of a stream
+//! 4. a group's progress in a partition (several groups: by name; several partitions: ascending)
+//! 5. the explicit ids of a stream (several shards: ascending)
+//! 6. a partition's log (several: ascending)
+//! 7. the wakers of a stream
+//!
+//! Wakers and visitors are called when none of these is held.
+
+mod append;
+pub mod backend;
+mod bound;
+mod capabilities;
+mod chunk;
+mod clock;
+mod dead_letter;
+mod delivery;
+mod error;
+mod event;
+mod fork;
+mod group;
+mod id;
+mod instance;
+mod lag;
+mod lease;
+pub mod limits;
+mod options;
+pub mod partition;
+mod query;
+mod replay;
+mod stream;
+mod timestamp;
+mod wait;
+mod wakers;
+
+pub use append::{Append, AppendOptions, Encoding};
+pub use bound::{Group, Stream};
+pub use capabilities::{Capabilities, GUARANTEES, MECHANISMS};
+pub use clock::{Clock, ClockOption, Reading};
+pub use dead_letter::{
+    DeadLetter, DeadLetterOptions, Discard, cursor_not_found, max_attempts_reason, max_deliveries_reason,
+};
+pub use delivery::{FetchOptions, ReadOptions, RetryOptions};
+pub use error::{Error, ErrorCode, Result, Retriable, SettleClass};
+pub use event::{Event, EventId, EventParts};
+pub use group::{
+    GroupInfo, GroupOptions, GroupSettings, GroupUpdate, Ordering, Sequences, Start, StartOptions, StartPosition,
+    check_partitions,
+};
+pub use instance::{Instance, get, open};
+pub use lag::{Lag, PartitionLag};
+pub use lease::{Lease, LeaseContext, LeaseId, LeaseToken};
+pub use options::OpenOptions;
+pub use query::run::{EventStream, Page};
+pub use query::{Condition, Direction, Matcher, Operator, OrderField, Query};
+pub use serde_json::Value;
+pub use replay::{Replay, ReplayOptions, ResetOptions};
+pub use stream::{
+    PartitionInfo, RetentionHold, StreamInfo, StreamOptions, Trim, TrimOptions,
+};
+pub use timestamp::Timestamp;
+pub use wait::Interrupt;

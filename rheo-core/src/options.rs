@@ -1,0 +1,120 @@
+//! What an instance is opened with.
+
+use crate::clock::ClockOption;
+use crate::error::{Error, Result};
+use crate::group;
+use crate::limits;
+use crate::timestamp::Timestamp;
+
+/// How an instance is opened (contract, section 3, "Instance").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// A name by which `get` finds the instance from any thread of the process.
+    pub name: Option<String>,
+    /// The `limit` of a fetch that is not given one; 10 by default.
+    pub default_max_demand: usize,
+    /// The `lease_ms` of a fetch that is not given one, in milliseconds; 30,000 by default.
+    pub default_lease_ms: u64,
+    /// The `max_attempts` of a group that is not given one; 5 by default.
+    pub default_max_attempts: u32,
+    /// The largest payload, in bytes; 16 MiB by default and at most.
+    pub max_payload_bytes: usize,
+    /// The clock.
+    pub clock: ClockOption,
+}
+
+impl Default for OpenOptions {
+    fn default() -> OpenOptions {
+        OpenOptions {
+            name: None,
+            default_max_demand: 10,
+            default_lease_ms: 30_000,
+            default_max_attempts: 5,
+            max_payload_bytes: limits::MAX_PAYLOAD_BYTES,
+            clock: ClockOption::System,
+        }
+    }
+}
+
+impl OpenOptions {
+    /// The defaults.
+    pub fn new() -> OpenOptions {
+        OpenOptions::default()
+    }
+
+    /// Named.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> OpenOptions {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// With a manual clock that starts at `start`, or at the machine's time.
+    #[must_use]
+    pub fn manual_clock(mut self, start: Option<Timestamp>) -> OpenOptions {
+        self.clock = ClockOption::Manual { start };
+        self
+    }
+
+    /// Sets an option by its name, with its value as text: what the languages without this struct use.
+    ///
+    /// `name`; `default_max_demand`, `default_lease_ms`, `default_max_attempts`, `max_payload_bytes` (numbers);
+    /// `clock` (`system` or `manual`); `clock_start` (microseconds since the epoch; makes the clock manual).
+    ///
+    /// # Errors
+    /// `invalid_argument` for an unknown name or a value that does not parse; the ranges are checked at open.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        match key {
+            "name" => self.name = Some(value.to_owned()),
+            "default_max_demand" => self.default_max_demand = number(key, value)?,
+            "default_lease_ms" => self.default_lease_ms = number(key, value)?,
+            "default_max_attempts" => self.default_max_attempts = number(key, value)?,
+            "max_payload_bytes" => self.max_payload_bytes = number(key, value)?,
+            "clock_start" => {
+                self.clock = ClockOption::Manual { start: Some(Timestamp::from_micros(number(key, value)?)) };
+            }
+            "clock" => match (value, self.clock) {
+                ("system", _) => self.clock = ClockOption::System,
+                ("manual", ClockOption::System) => self.clock = ClockOption::Manual { start: None },
+                ("manual", ClockOption::Manual { .. }) => {}
+                _ => return Err(Error::invalid(format!("clock is {value:?}; it takes system or manual"))),
+            },
+            _ => {
+                return Err(Error::invalid(format!(
+                    "there is no option {key:?}; there are name, default_max_demand, default_lease_ms, \
+                     default_max_attempts, max_payload_bytes, clock and clock_start"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        if let Some(name) = &self.name {
+            limits::check_name("name", name)?;
+        }
+        check_limit("default_max_demand", self.default_max_demand)?;
+        limits::check_duration("default_lease_ms", self.default_lease_ms, 1)?;
+        group::check_max_attempts("default_max_attempts", Some(self.default_max_attempts))?;
+        if self.max_payload_bytes > limits::MAX_PAYLOAD_BYTES {
+            return Err(Error::invalid(format!(
+                "max_payload_bytes is {}; it takes at most {}",
+                self.max_payload_bytes,
+                limits::MAX_PAYLOAD_BYTES
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Checks the limit of a fetch: `what` is the argument's name.
+pub(crate) fn check_limit(what: &str, limit: usize) -> Result<()> {
+    if limit > limits::MAX_FETCH {
+        return Err(Error::invalid(format!("{what} is {limit}; a fetch gives at most {} leases", limits::MAX_FETCH)));
+    }
+    Ok(())
+}
+
+fn number<N: std::str::FromStr>(key: &str, value: &str) -> Result<N> {
+    value.parse().map_err(|_| Error::invalid(format!("{key} is {value:?}; it takes a number")))
+}
