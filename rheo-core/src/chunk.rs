@@ -33,6 +33,7 @@ const MIN_CHUNK: usize = 4 << 10;
 pub(crate) const MAX_CHUNK: usize = 1 << 20;
 
 const HEADER: usize = 20;
+const GENERATED_ID: usize = 16;
 const JSON_FLAG: u32 = 1 << 31;
 
 /// An event's id as it is stored.
@@ -60,13 +61,13 @@ pub(crate) struct RecordParts<'a> {
 impl RecordParts<'_> {
     /// Bytes as `stream_info` counts them: payload, metadata, id (as text), key and type.
     pub(crate) fn counted_bytes(&self) -> u64 {
-        let generated = if matches!(self.id, StoredId::Generated(_)) { Hyphenated::LENGTH - 16 } else { 0 };
+        let generated = if matches!(self.id, StoredId::Generated(_)) { Hyphenated::LENGTH - GENERATED_ID } else { 0 };
         (self.encoded_len() - HEADER + generated) as u64
     }
 
     fn encoded_len(&self) -> usize {
         let id = match self.id {
-            StoredId::Generated(_) => 16,
+            StoredId::Generated(_) => GENERATED_ID,
             StoredId::Explicit(text) => text.len(),
         };
         HEADER
@@ -191,40 +192,57 @@ impl ChunkWriter {
         if self.chunk.capacity - self.len < len {
             return false;
         }
-        let uuid;
-        let (id_len, id): (u8, &[u8]) = match parts.id {
-            StoredId::Generated(id) => {
-                uuid = id;
-                (0, uuid.as_bytes())
-            }
-            StoredId::Explicit(text) => (text.len() as u8, text.as_bytes()),
-        };
         let key = parts.key.unwrap_or("");
         let event_type = parts.event_type.unwrap_or("");
         let json = if parts.encoding == Encoding::Json { JSON_FLAG } else { 0 };
-        let mut header = [0u8; HEADER];
-        header[0..8].copy_from_slice(&parts.timestamp.as_micros().to_le_bytes());
-        header[8..12].copy_from_slice(&(parts.payload.len() as u32).to_le_bytes());
-        header[12..16].copy_from_slice(&(parts.metadata.len() as u32 | json).to_le_bytes());
-        header[16..18].copy_from_slice(&(key.len() as u16).to_le_bytes());
-        header[18] = event_type.len() as u8;
-        header[19] = id_len;
+        // With a generated id, the usual case, header and id are written in one piece of a length known here.
+        let mut head = [0u8; HEADER + GENERATED_ID];
+        head[0..8].copy_from_slice(&parts.timestamp.as_micros().to_le_bytes());
+        head[8..12].copy_from_slice(&(parts.payload.len() as u32).to_le_bytes());
+        head[12..16].copy_from_slice(&(parts.metadata.len() as u32 | json).to_le_bytes());
+        head[16..18].copy_from_slice(&(key.len() as u16).to_le_bytes());
+        head[18] = event_type.len() as u8;
 
         let offset = self.len;
         // SAFETY: `len` bytes from `offset` on lie inside the chunk (checked above) and beyond every record
         // pushed so far; `&mut self` is the chunk's one writer. The pieces add up to `len`.
         unsafe {
-            let mut at = self.chunk.start.as_ptr().add(offset).cast::<u8>();
-            for piece in
-                [&header[..], id, key.as_bytes(), event_type.as_bytes(), parts.metadata.as_bytes(), parts.payload]
-            {
-                std::ptr::copy_nonoverlapping(piece.as_ptr(), at, piece.len());
-                at = at.add(piece.len());
+            let mut at: *mut u8 = self.chunk.start.as_ptr().add(offset).cast();
+            match parts.id {
+                StoredId::Generated(id) => {
+                    head[HEADER..].copy_from_slice(id.as_bytes());
+                    put(&mut at, &head);
+                }
+                StoredId::Explicit(id) => {
+                    head[19] = id.len() as u8;
+                    put(&mut at, &head[..HEADER]);
+                    put(&mut at, id.as_bytes());
+                }
             }
+            for piece in [key.as_bytes(), event_type.as_bytes(), parts.metadata.as_bytes()] {
+                if !piece.is_empty() {
+                    put(&mut at, piece);
+                }
+            }
+            put(&mut at, parts.payload);
         }
         self.len = offset + len;
         self.offsets.push(offset as u32);
         true
+    }
+}
+
+/// Copies a piece and moves on behind it.
+///
+/// # Safety
+/// So many bytes may be written from `at` on.
+#[inline]
+unsafe fn put(at: &mut *mut u8, piece: &[u8]) {
+    // SAFETY: required of the caller; what is read and what is written cannot overlap, since nobody has a reference to
+    // what is not written yet.
+    unsafe {
+        std::ptr::copy_nonoverlapping(piece.as_ptr(), *at, piece.len());
+        *at = at.add(piece.len());
     }
 }
 
@@ -258,7 +276,7 @@ impl<'a> Record<'a> {
 
     fn id_len(self) -> usize {
         match self.header()[19] {
-            0 => 16,
+            0 => GENERATED_ID,
             len => len as usize,
         }
     }
@@ -289,7 +307,7 @@ impl<'a> Record<'a> {
 
     pub(crate) fn id(self) -> StoredId<'a> {
         match self.header()[19] {
-            0 => StoredId::Generated(Uuid::from_bytes(self.body(0, 16).try_into().expect("sixteen bytes"))),
+            0 => StoredId::Generated(Uuid::from_bytes(self.body(0, GENERATED_ID).try_into().expect("sixteen bytes"))),
             len => StoredId::Explicit(self.text(0, len as usize)),
         }
     }

@@ -48,15 +48,24 @@ impl<K> Wakers<K> {
 
     /// The wakers that wait for this, to be called when no lock is held.
     #[must_use]
+    #[inline]
     pub(crate) fn matching(&self, matches: impl Fn(&K) -> bool) -> Vec<Waker> {
         if self.is_empty() {
             return Vec::new();
         }
+        self.list(matches)
+    }
+
+    #[cold]
+    fn list(&self, matches: impl Fn(&K) -> bool) -> Vec<Waker> {
         self.inner.lock().entries.iter().filter(|(_, what, _)| matches(what)).map(|(.., waker)| waker.clone()).collect()
     }
 }
 
 /// Calls wakers; no lock is held.
+#[inline]
 pub(crate) fn wake_all(wakers: Vec<Waker>) {
-    wakers.into_iter().for_each(Waker::wake);
+    if !wakers.is_empty() {
+        wakers.into_iter().for_each(Waker::wake);
+    }
 }

@@ -13,7 +13,7 @@ use crate::replay::Replay;
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 pub(super) struct GroupEntry {
     pub(super) name: Arc<str>,
@@ -21,16 +21,14 @@ pub(super) struct GroupEntry {
     pub(super) max_attempts: AtomicU32,
     pub(super) max_deliveries: AtomicU32,
     ordering: KeyOrdering,
-    /// Where the next fetch over all partitions begins.
-    next: CachePadded<AtomicUsize>,
-    /// Counts what partitions were served.
-    pub(super) ticks: CachePadded<AtomicU64>,
+    /// Counts fetches, where there are several partitions to be fair to.
+    turns: CachePadded<AtomicU64>,
     pub(super) partitions: Box<[CachePadded<Slot>]>,
 }
 
 pub(super) struct Slot {
     pub(super) progress: Mutex<Progress>,
-    /// The tick at which the partition was last served.
+    /// The turn at which the partition was last served.
     pub(super) served: AtomicU64,
 }
 
@@ -50,8 +48,7 @@ impl GroupEntry {
             max_attempts: AtomicU32::new(max_attempts),
             max_deliveries: AtomicU32::new(max_deliveries),
             ordering,
-            next: CachePadded::new(AtomicUsize::new(0)),
-            ticks: CachePadded::new(AtomicU64::new(0)),
+            turns: CachePadded::new(AtomicU64::new(0)),
             partitions: (0..stream.partition_count()).map(slot).collect(),
         }
     }
@@ -65,19 +62,23 @@ impl GroupEntry {
         }
     }
 
-    /// With which partition of the scope a fetch begins, as an index: over all partitions each in turn, so that
-    /// concurrent fetches meet less; over a set the one that was served longest ago, since fetches over other sets
-    /// come in between.
+    /// With which partition of the scope a fetch begins, as an index, and the number of its turn. Over all partitions
+    /// each is the first in turn, so that concurrent fetches meet less; over a set it is the one that was served
+    /// longest ago, since fetches over other sets come in between.
     #[inline]
-    pub(super) fn begin_with(&self, scope: Scope<'_>) -> usize {
-        match scope {
-            Scope::All(1) => 0,
-            Scope::All(count) => self.next.fetch_add(1, Ordering::Relaxed) % count as usize,
+    pub(super) fn begin_with(&self, scope: Scope<'_>) -> (usize, u64) {
+        if let Scope::All(1) = scope {
+            return (0, 0);
+        }
+        let turn = self.turns.fetch_add(1, Ordering::Relaxed);
+        let begin = match scope {
+            Scope::All(count) => (turn % u64::from(count)) as usize,
             Scope::Set(set) => {
                 let served = |partition: u32| self.partitions[partition as usize].served.load(Ordering::Relaxed);
                 (0..set.len()).min_by_key(|index| served(set[*index])).unwrap_or(0)
             }
-        }
+        };
+        (begin, turn + 1)
     }
 
     fn partition_lag(&self, stream: &StreamEntry, partition: u32, progress: &Progress) -> (u32, PartitionLag) {

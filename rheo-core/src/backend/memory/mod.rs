@@ -13,7 +13,7 @@ mod progress;
 mod stream;
 
 use self::group::GroupEntry;
-use self::progress::{Progress, Settled, Terms, micros};
+use self::progress::{LazyLog, Progress, Settled, Terms, micros};
 use self::stream::StreamEntry;
 use crate::append::Append;
 use crate::backend::{
@@ -339,11 +339,11 @@ impl Backend for MemoryBackend {
         self.with_group(group, |stream, group| {
             let scope = MemoryBackend::scope(stream, request.partitions)?;
             let now = self.clock.read();
-            let begin = group.begin_with(scope);
+            let (begin, turn) = group.begin_with(scope);
             let mut due: Option<i64> = None;
             for step in 0..scope.len() {
                 let partition = scope.get((begin + step) % scope.len());
-                fetch_from(stream, group, partition, now, request, leases, &mut due);
+                fetch_from(stream, group, partition, now, turn, request, leases, &mut due);
                 if leases.len() >= request.limit {
                     break;
                 }
@@ -451,6 +451,7 @@ fn fetch_from(
     group: &Arc<GroupEntry>,
     partition: u32,
     now: Reading,
+    turn: u64,
     request: &FetchRequest<'_>,
     leases: &mut Vec<Lease>,
     due: &mut Option<i64>,
@@ -468,30 +469,27 @@ fn fetch_from(
         max_deliveries: group.max_deliveries.load(Ordering::Relaxed),
         high_watermark: place.high_watermark.load(Ordering::Acquire),
     };
-    let mut claims = std::mem::take(&mut progress.claims);
-    progress.claim(&terms, &place.log, &mut claims);
-    if !claims.is_empty() {
-        slot.served.store(group.ticks.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
-        let context = progress.context_for(request.consumer_id, || {
-            let bound: Arc<dyn Any + Send + Sync> =
-                Arc::new(BoundGroup { stream: Arc::clone(stream), group: Arc::clone(group) });
-            let (stream, group) = (Arc::clone(&stream.name), Arc::clone(&group.name));
-            LeaseContext::new(stream, group, Arc::clone(request.consumer_id), Binding::holding(bound))
-        });
-        let log = place.log.lock();
-        leases.extend(claims.drain(..).filter_map(|claim| {
-            // Removing an event takes its claims away under the progress lock, which is held here.
-            let event = log.get(claim.sequence)?;
-            let (sequence, lease_id) = (claim.sequence, claim.lease_id);
-            let token = LeaseToken::new(Arc::clone(context), partition, sequence, lease_id, None, request.lease_ms);
-            Some(Lease::new(token, event, claim.attempt, now.wall, expires_at))
-        }));
+    let context = progress.context_for(request.consumer_id, || {
+        let bound: Arc<dyn Any + Send + Sync> =
+            Arc::new(BoundGroup { stream: Arc::clone(stream), group: Arc::clone(group) });
+        let (stream, group) = (Arc::clone(&stream.name), Arc::clone(&group.name));
+        LeaseContext::new(stream, group, Arc::clone(request.consumer_id), Binding::holding(bound))
+    });
+    let before = leases.len();
+    progress.claim(&terms, &mut LazyLog::new(&place.log), |log, sequence, lease_id, attempt| {
+        // Removing an event takes its deliveries away under the progress lock, which is held here.
+        let Some(event) = log.get(sequence) else { return };
+        let token = LeaseToken::new(Arc::clone(&context), partition, sequence, lease_id, None, request.lease_ms);
+        leases.push(Lease::new(token, event, attempt, now.wall, expires_at));
+    });
+    if leases.len() > before {
+        slot.served.store(turn, Ordering::Relaxed);
     } else if leases.is_empty()
         && let Some(next) = progress.next_deadline()
     {
         *due = Some(due.map_or(next, |due| due.min(next)));
     }
-    progress.claims = claims;
+    progress.context = Some(context);
 }
 
 fn sorted_names<T>(registry: &Registry<T>) -> Vec<String> {

@@ -13,7 +13,9 @@ use crate::group::Ordering;
 use crate::lease::{LeaseContext, LeaseId};
 use crate::limits::MAX_PASSED_OVER;
 use crate::timestamp::Timestamp;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
+use rand::rngs::SmallRng;
+use rand::SeedableRng;
 use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -61,11 +63,21 @@ pub(super) struct Dead {
     pub(super) at: Timestamp,
 }
 
-/// One delivery that a fetch claimed.
-pub(super) struct Claim {
-    pub(super) sequence: u64,
-    pub(super) lease_id: LeaseId,
-    pub(super) attempt: u32,
+/// A log that is locked when it is first looked at.
+pub(super) struct LazyLog<'a> {
+    log: &'a Mutex<Log>,
+    guard: Option<MutexGuard<'a, Log>>,
+}
+
+impl<'a> LazyLog<'a> {
+    pub(super) fn new(log: &'a Mutex<Log>) -> LazyLog<'a> {
+        LazyLog { log, guard: None }
+    }
+
+    #[inline]
+    pub(super) fn get(&mut self) -> &Log {
+        self.guard.get_or_insert_with(|| self.log.lock())
+    }
 }
 
 /// On what terms a fetch claims.
@@ -112,9 +124,9 @@ pub(super) struct Progress {
     passed_over: usize,
     keys: Option<KeyOrder>,
     /// What the leases of the last consumer have in common, so that its next fetch need not make it anew.
-    context: Option<Arc<LeaseContext>>,
-    /// A list that fetches fill and empty, so that they need not allocate one.
-    pub(super) claims: Vec<Claim>,
+    pub(super) context: Option<Arc<LeaseContext>>,
+    /// Makes lease ids; seeded by the system, so that no two partitions or processes share a sequence of ids.
+    random: SmallRng,
 }
 
 impl Progress {
@@ -131,20 +143,21 @@ impl Progress {
             passed_over: 0,
             keys: (ordering == Ordering::Key).then(KeyOrder::default),
             context: None,
-            claims: Vec::new(),
+            random: SmallRng::from_rng(&mut rand::rng()),
         }
     }
 
-    /// What the leases of a consumer have in common.
+    /// Takes out what the leases of a consumer have in common; it is put back into `context` afterwards.
+    #[inline]
     pub(super) fn context_for(
         &mut self,
         consumer_id: &Arc<str>,
         make: impl FnOnce() -> Arc<LeaseContext>,
-    ) -> &Arc<LeaseContext> {
+    ) -> Arc<LeaseContext> {
         let known = self.context.take().filter(|known| {
             Arc::ptr_eq(known.consumer_id(), consumer_id) || known.consumer_id() == consumer_id
         });
-        self.context.insert(known.unwrap_or_else(make))
+        known.unwrap_or_else(make)
     }
 
     pub(super) fn frontier(&self) -> u64 {
@@ -184,9 +197,15 @@ impl Progress {
         std::mem::take(&mut self.dead).len() as u64
     }
 
-    /// Claims deliveries, pushing them onto `claims`: what is open again first, then what is new. The log is locked
-    /// only where the group keeps the order of keys and must see them.
-    pub(super) fn claim(&mut self, terms: &Terms, log: &Mutex<Log>, claims: &mut Vec<Claim>) {
+    /// Claims deliveries, what is open again first, then what is new, and calls `claimed` with the sequence, lease id
+    /// and attempt of each.
+    #[inline]
+    pub(super) fn claim(
+        &mut self,
+        terms: &Terms,
+        log: &mut LazyLog<'_>,
+        mut claimed: impl FnMut(&Log, u64, LeaseId, u32),
+    ) {
         let Terms { now, deadline, limit, max_deliveries, high_watermark } = *terms;
         self.pass_deadlines(now.monotonic);
         let mut left = limit;
@@ -202,23 +221,23 @@ impl Progress {
             if delivery.state == State::PassedOver {
                 self.passed_over -= 1;
             }
-            let lease_id = LeaseId::random();
+            let lease_id = LeaseId::from_source(&mut self.random);
             let attempt = delivery.attempt + 1;
             *delivery = Delivery { lease_id, deadline, attempt, state: State::Leased };
             self.leased += 1;
             self.watch_deadline(deadline, sequence);
-            claims.push(Claim { sequence, lease_id, attempt });
+            claimed(log.get(), sequence, lease_id, attempt);
             left -= 1;
         }
         if left == 0 || self.cursor > high_watermark {
             return;
         }
-        let keyed = self.keys.is_some().then(|| log.lock());
         while left > 0 && self.cursor <= high_watermark && self.passed_over < MAX_PASSED_OVER {
             let sequence = self.cursor;
             self.cursor += 1;
-            let key = keyed.as_ref().and_then(|log| log.record(sequence)).and_then(|record| record.key());
-            if let (Some(key), Some(keys)) = (key, &mut self.keys) {
+            if let Some(keys) = &mut self.keys
+                && let Some(key) = log.get().record(sequence).and_then(|record| record.key())
+            {
                 let busy = keys.is_busy(key);
                 keys.opened(sequence, key);
                 if busy {
@@ -229,11 +248,11 @@ impl Progress {
                     continue;
                 }
             }
-            let lease_id = LeaseId::random();
+            let lease_id = LeaseId::from_source(&mut self.random);
             self.open.insert(sequence, Delivery { lease_id, deadline, attempt: 1, state: State::Leased });
             self.leased += 1;
             self.watch_deadline(deadline, sequence);
-            claims.push(Claim { sequence, lease_id, attempt: 1 });
+            claimed(log.get(), sequence, lease_id, 1);
             left -= 1;
         }
     }
