@@ -8,12 +8,10 @@
 //! Arguments: a part of the names to run only those; `--rounds N`; `--quick`.
 
 use crossbeam_utils::CachePadded;
-use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 use parking_lot::{Mutex, RwLock};
-use rheo_core::{
-    Append, AppendOptions, FetchOptions, GroupOptions, Instance, Lease, OpenOptions, StreamOptions, open,
-};
-use std::collections::{BTreeMap, HashMap};
+use rheo_core::{Append, AppendOptions, FetchOptions, GroupOptions, Instance, Lease, OpenOptions, StreamOptions, open};
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -114,7 +112,7 @@ struct FloorStream {
 }
 
 fn floor_append() -> Run {
-    let streams: RwLock<HashMap<String, Arc<CachePadded<Mutex<FloorStream>>>, RandomState>> = RwLock::default();
+    let streams: RwLock<HashMap<String, Arc<CachePadded<Mutex<FloorStream>>>>> = RwLock::default();
     let stream = FloorStream { chunks: Vec::new(), chunk: 0, index: Vec::new(), last_id: 0 };
     streams.write().insert("orders".to_owned(), Arc::new(CachePadded::new(Mutex::new(stream))));
     Box::new(move |count| {
@@ -148,7 +146,7 @@ fn floor_append() -> Run {
 
 fn floor_fetch_ack() -> Run {
     type Open = BTreeMap<u64, ([u64; 2], i64)>;
-    let groups: RwLock<HashMap<String, Arc<CachePadded<Mutex<Open>>>, RandomState>> = RwLock::default();
+    let groups: RwLock<HashMap<String, Arc<CachePadded<Mutex<Open>>>>> = RwLock::default();
     groups.write().insert("orders".to_owned(), Arc::default());
     let mut sequence = 0;
     let mut random: rand::rngs::SmallRng = rand::SeedableRng::from_rng(&mut rand::rng());
@@ -241,14 +239,15 @@ fn fill(db: &Instance, events: u64) {
 
 fn fetch_ack_by_name() -> Run {
     let db = filled(0);
+    let mut leases: Vec<Lease> = Vec::new();
     Box::new(move |count| {
         fill(&db, count);
         let options = FetchOptions::new().limit(1);
         let nanos = timed(count, |_| {
-            for lease in db.fetch(black_box("orders"), black_box("billing"), &options).expect("fetched") {
-                db.ack(&lease).expect("acked");
-            }
+            db.fetch_into(black_box("orders"), black_box("billing"), &options, &mut leases).expect("fetched");
+            db.ack(&leases[0]).expect("acked");
         });
+        leases.clear();
         trim(&db);
         nanos
     })

@@ -303,24 +303,14 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     /// Per token: `stream_not_found`, `group_not_found`, `stale_lease`, `receipt_mismatch`. For the whole call
     /// only what keeps all of it from being done: `backend_unavailable`, `failed`, `ambiguous`, `timeout`.
-    fn settle(
-        &self,
-        tokens: &[&LeaseToken],
-        settlement: Settlement<'_>,
-        results: &mut [Result<()>],
-    ) -> Result<()>;
+    fn settle(&self, tokens: &[&LeaseToken], settlement: Settlement<'_>, results: &mut [Result<()>]) -> Result<()>;
 
     /// Extends claims to `lease_ms` from now (each one's own when missing). `results` has one place per token;
     /// the backend writes the new `expires_at` or the error.
     ///
     /// # Errors
     /// As [`settle`](Backend::settle).
-    fn renew(
-        &self,
-        tokens: &[&LeaseToken],
-        lease_ms: Option<u64>,
-        results: &mut [Result<Timestamp>],
-    ) -> Result<()>;
+    fn renew(&self, tokens: &[&LeaseToken], lease_ms: Option<u64>, results: &mut [Result<Timestamp>]) -> Result<()>;
 
     /// Frontier and high watermark of some partitions (all when missing).
     ///

@@ -103,9 +103,7 @@ fn set(names: &[&str], values: &mut [bool], kind: &str, name: &str, value: bool)
             values[at] = value;
             Ok(())
         }
-        None => {
-            Err(Error::invalid(format!("{name:?} is not the name of a {kind}; there are {}", names.join(", "))))
-        }
+        None => Err(Error::invalid(format!("{name:?} is not the name of a {kind}; there are {}", names.join(", ")))),
     }
 }
 

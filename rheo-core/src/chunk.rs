@@ -24,6 +24,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
@@ -85,6 +86,8 @@ pub(crate) struct Chunk {
     partition: u32,
     start: NonNull<MaybeUninit<u8>>,
     capacity: usize,
+    /// So many bytes from the start on are whole records. Written by the one writer, after them.
+    written: AtomicUsize,
 }
 
 // SAFETY: the memory is owned by the chunk. Only the one `ChunkWriter` writes, and only to bytes that
@@ -99,7 +102,7 @@ impl Chunk {
     fn new(stream: Arc<str>, partition: u32, capacity: usize) -> Chunk {
         let memory: Box<[MaybeUninit<u8>]> = Box::new_uninit_slice(capacity);
         let start = NonNull::from(Box::leak(memory)).cast();
-        Chunk { stream, partition, start, capacity }
+        Chunk { stream, partition, start, capacity, written: AtomicUsize::new(0) }
     }
 
     pub(crate) fn stream(&self) -> &Arc<str> {
@@ -177,6 +180,11 @@ impl ChunkWriter {
         unsafe { Event::in_chunk(&self.chunk, self.offsets[index], sequence) }
     }
 
+    /// A reader that goes on from the record of this index, whose sequence this is.
+    pub(crate) fn reader(&self, index: usize, sequence: u64) -> ChunkReader {
+        ChunkReader { chunk: Arc::clone(&self.chunk), offset: self.offsets[index], sequence }
+    }
+
     /// Gives back what the list of records has in reserve, once nothing more is written.
     pub(crate) fn shrink(&mut self) {
         self.offsets.shrink_to_fit();
@@ -210,7 +218,7 @@ impl ChunkWriter {
             let mut at: *mut u8 = self.chunk.start.as_ptr().add(offset).cast();
             match parts.id {
                 StoredId::Generated(id) => {
-                    head[HEADER..].copy_from_slice(id.as_bytes());
+                    head[HEADER..].copy_from_slice(&id.as_u128().to_be_bytes());
                     put(&mut at, &head);
                 }
                 StoredId::Explicit(id) => {
@@ -227,8 +235,35 @@ impl ChunkWriter {
             put(&mut at, parts.payload);
         }
         self.len = offset + len;
+        self.chunk.written.store(self.len, Ordering::Release);
         self.offsets.push(offset as u32);
         true
+    }
+}
+
+/// Reads the records of a chunk one after the other, without a lock, also while more are written.
+pub(crate) struct ChunkReader {
+    chunk: Arc<Chunk>,
+    /// Where the next record begins: an offset of one, or the end of the last.
+    offset: u32,
+    /// The next record's sequence.
+    sequence: u64,
+}
+
+impl ChunkReader {
+    /// The next event, if it has this sequence and lies in this chunk.
+    #[inline]
+    pub(crate) fn next(&mut self, sequence: u64) -> Option<Event> {
+        let offset = self.offset;
+        if self.sequence != sequence || offset as usize >= self.chunk.written.load(Ordering::Acquire) {
+            return None;
+        }
+        // SAFETY: records lie back to back, so one begins where another ended; this one was written before `written`
+        // went beyond its beginning.
+        let (event, record) = unsafe { (Event::in_chunk(&self.chunk, offset, sequence), self.chunk.record(offset)) };
+        self.offset += record.encoded_len() as u32;
+        self.sequence += 1;
+        Some(event)
     }
 }
 
@@ -332,6 +367,10 @@ impl<'a> Record<'a> {
     pub(crate) fn payload(self) -> &'a [u8] {
         let before = self.id_len() + self.key_len() + self.type_len() + self.metadata_len();
         self.body(before, self.payload_len())
+    }
+
+    fn encoded_len(self) -> usize {
+        HEADER + self.id_len() + self.key_len() + self.type_len() + self.metadata_len() + self.payload_len()
     }
 
     /// As [`RecordParts::counted_bytes`].

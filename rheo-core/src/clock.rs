@@ -61,10 +61,7 @@ impl Clock {
 
     /// The machine's clock.
     pub fn system() -> Clock {
-        Clock(Arc::new(Kind::System {
-            offset: AtomicI64::new(0),
-            offset_read_at: AtomicI64::new(i64::MIN / 2),
-        }))
+        Clock(Arc::new(Kind::System { offset: AtomicI64::new(0), offset_read_at: AtomicI64::new(i64::MIN / 2) }))
     }
 
     /// A clock that stands at `start`.

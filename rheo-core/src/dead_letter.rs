@@ -80,6 +80,8 @@ fn limit_reason(reason: &str, limit: &str) -> String {
 pub fn cursor_not_found(after: &str, stream: &str, group: &str) -> Error {
     Error::new(
         crate::ErrorCode::CursorNotFound,
-        format!("no dead letter of group {group:?} of stream {stream:?} has the event id {after:?}; list from the start"),
+        format!(
+            "no dead letter of group {group:?} of stream {stream:?} has the event id {after:?}; list from the start"
+        ),
     )
 }

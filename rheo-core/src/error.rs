@@ -224,10 +224,7 @@ impl Error {
     /// `group_not_found`, in the words every backend uses.
     #[cold]
     pub fn group_not_found(stream: &str, group: &str) -> Error {
-        Error::new(
-            ErrorCode::GroupNotFound,
-            format!("stream {stream:?} has no group {group:?}; create it first"),
-        )
+        Error::new(ErrorCode::GroupNotFound, format!("stream {stream:?} has no group {group:?}; create it first"))
     }
 
     /// `stale_lease`, in the words every backend uses.

@@ -65,7 +65,9 @@ pub fn open(url: &str, options: OpenOptions) -> Result<Instance> {
             Arc::new(crate::backend::native_stream_double::NativeStreamDouble::new(clock()))
         }
         #[cfg(feature = "test-backends")]
-        "flaky" => Arc::new(crate::backend::flaky::Flaky::new(open(rest, OpenOptions { name: None, ..options.clone() })?.backend())),
+        "flaky" => Arc::new(crate::backend::flaky::Flaky::new(
+            open(rest, OpenOptions { name: None, ..options.clone() })?.backend(),
+        )),
         "native-stream-double" | "flaky" => return Err(lacking(scheme, "test-backends")),
         "journal" | "sqlite" | "redis" | "rediss" => return Err(lacking(scheme, scheme)),
         "postgres" | "postgresql" => return Err(lacking(scheme, "postgres")),
@@ -500,11 +502,7 @@ impl Instance {
     ///
     /// # Errors
     /// As [`ack_many`](Instance::ack_many); `invalid_argument` for a delay above ten years.
-    pub fn retry_many<L: AsRef<LeaseToken>>(
-        &self,
-        leases: &[L],
-        options: RetryOptions<'_>,
-    ) -> Result<Vec<Result<()>>> {
+    pub fn retry_many<L: AsRef<LeaseToken>>(&self, leases: &[L], options: RetryOptions<'_>) -> Result<Vec<Result<()>>> {
         self.operations.settle_many(leases, retry_settlement(options)?)
     }
 
@@ -542,7 +540,10 @@ impl Instance {
 
 impl fmt::Debug for Instance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Instance").field("name", &self.name()).field("closed", &self.is_closed()).finish_non_exhaustive()
+        f.debug_struct("Instance")
+            .field("name", &self.name())
+            .field("closed", &self.is_closed())
+            .finish_non_exhaustive()
     }
 }
 
@@ -572,6 +573,16 @@ fn tokens<L: AsRef<LeaseToken>>(leases: &[L]) -> Result<Vec<&LeaseToken>> {
         )));
     }
     Ok(leases.iter().map(AsRef::as_ref).collect())
+}
+
+/// On the hottest paths a name's form is checked only when nothing of that name was found: what exists has a
+/// well-formed name.
+#[cold]
+fn or_malformed(error: Error, check: impl FnOnce() -> Result<()>) -> Error {
+    match error.code() {
+        ErrorCode::StreamNotFound | ErrorCode::GroupNotFound => check().err().unwrap_or(error),
+        _ => error,
+    }
 }
 
 impl StreamRef<'_> {
@@ -673,10 +684,12 @@ impl Operations {
     #[inline]
     pub(crate) fn append(&self, stream: StreamRef<'_>, item: &Append<'_>) -> Result<Event> {
         let backend = self.usable()?;
-        stream.check()?;
         item.check(self.options.max_payload_bytes)?;
+        let StreamRef { name, binding } = stream;
         let mut appended = None;
-        backend.append(stream, std::slice::from_ref(item), &mut |event| appended = Some(event))?;
+        backend
+            .append(stream, std::slice::from_ref(item), &mut |event| appended = Some(event))
+            .map_err(|error| or_malformed(error, || StreamRef { name, binding }.check()))?;
         appended.ok_or_else(|| internal("append gave no event"))
     }
 
@@ -770,7 +783,6 @@ impl Operations {
     ) -> Result<()> {
         leases.clear();
         let backend = self.usable()?;
-        group.check()?;
         options.check()?;
         let set = options.partitions.map(partition_set);
         let own;
@@ -788,9 +800,10 @@ impl Operations {
         };
         if request.limit == 0 || set.as_ref().is_some_and(Vec::is_empty) {
             // Nothing is asked for, but a missing stream or group still shows.
+            group.check()?;
             return backend.lag(group, Some(set.as_deref().unwrap_or(&[]))).map(drop);
         }
-        backend.fetch(group, &request, leases)?;
+        backend.fetch(group, &request, leases).map_err(|error| or_malformed(error, || group.check()))?;
         if leases.is_empty() && options.wait_ms > 0 {
             return self.wait_and_fetch(group, &request, options, leases);
         }
@@ -873,12 +886,7 @@ impl Operations {
         Ok(results)
     }
 
-    fn renew(
-        &self,
-        tokens: &[&LeaseToken],
-        lease_ms: Option<u64>,
-        results: &mut [Result<Timestamp>],
-    ) -> Result<()> {
+    fn renew(&self, tokens: &[&LeaseToken], lease_ms: Option<u64>, results: &mut [Result<Timestamp>]) -> Result<()> {
         let backend = self.usable()?;
         if let Some(lease_ms) = lease_ms {
             limits::check_duration("lease_ms", lease_ms, 1)?;

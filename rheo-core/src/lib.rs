@@ -79,10 +79,8 @@ pub use lease::{Lease, LeaseContext, LeaseId, LeaseToken};
 pub use options::OpenOptions;
 pub use query::run::{EventStream, Page};
 pub use query::{Condition, Direction, Matcher, Operator, OrderField, Query};
-pub use serde_json::Value;
 pub use replay::{Replay, ReplayOptions, ResetOptions};
-pub use stream::{
-    PartitionInfo, RetentionHold, StreamInfo, StreamOptions, Trim, TrimOptions,
-};
+pub use serde_json::Value;
+pub use stream::{PartitionInfo, RetentionHold, StreamInfo, StreamOptions, Trim, TrimOptions};
 pub use timestamp::Timestamp;
 pub use wait::Interrupt;

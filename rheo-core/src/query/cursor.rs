@@ -1,7 +1,7 @@
 //! Where a page of `query_page` ended, as opaque text.
 
-use crate::lease::checksum;
 use crate::error::{Error, Result};
+use crate::lease::checksum;
 use crate::limits::truncated;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

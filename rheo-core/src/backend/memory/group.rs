@@ -183,21 +183,16 @@ impl GroupEntry {
         }
     }
 
-    pub(super) fn replay(
-        &self,
-        stream: &StreamEntry,
-        what: Replay<'_>,
-        partitions: impl Iterator<Item = u32>,
-    ) -> u64 {
+    pub(super) fn replay(&self, stream: &StreamEntry, what: Replay<'_>, partitions: impl Iterator<Item = u32>) -> u64 {
         let rewind = |partition: u32, after: u64| {
             let mut progress = self.partitions[partition as usize].progress.lock();
             let first = stream.partitions[partition as usize].log.lock().first();
             progress.rewind(after.max(first - 1))
         };
         match what {
-            Replay::FromSequence(sequences) => partitions
-                .filter_map(|partition| Some(rewind(partition, sequences.get(partition)?)))
-                .sum(),
+            Replay::FromSequence(sequences) => {
+                partitions.filter_map(|partition| Some(rewind(partition, sequences.get(partition)?))).sum()
+            }
             Replay::From(time) => partitions
                 .map(|partition| {
                     let first = stream.partitions[partition as usize].log.lock().first_at_or_after(time);
@@ -237,9 +232,7 @@ fn start_in(stream: &StreamEntry, partition: u32, start: &Start) -> Option<u64> 
     let log = stream.partitions[partition as usize].log.lock();
     Some(match &start.position {
         StartPosition::Beginning => log.first(),
-        StartPosition::After(sequences) => {
-            sequences.get(partition)?.clamp(log.first() - 1, log.high_watermark()) + 1
-        }
+        StartPosition::After(sequences) => sequences.get(partition)?.clamp(log.first() - 1, log.high_watermark()) + 1,
         StartPosition::At(time) => log.first_at_or_after(*time),
     })
 }

@@ -1,14 +1,14 @@
 //! The order of events that share a key, for groups that keep it (contract 4.13).
 
-use foldhash::fast::RandomState;
-use std::collections::{BTreeSet, HashMap};
+use hashbrown::HashMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The open deliveries of a group's partition that have a key, by key. Only the lowest of a key may be offered.
 #[derive(Default)]
 pub(super) struct KeyOrder {
-    open: HashMap<Arc<str>, BTreeSet<u64>, RandomState>,
-    keys: HashMap<u64, Arc<str>, RandomState>,
+    open: HashMap<Arc<str>, BTreeSet<u64>>,
+    keys: HashMap<u64, Arc<str>>,
 }
 
 impl KeyOrder {

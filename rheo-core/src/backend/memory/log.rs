@@ -1,6 +1,6 @@
 //! A partition's log: events in chunks, found by sequence.
 
-use crate::chunk::{ChunkWriter, Record, RecordParts, StoredId};
+use crate::chunk::{ChunkReader, ChunkWriter, Record, RecordParts, StoredId};
 use crate::event::Event;
 use crate::id::IdGenerator;
 use crate::timestamp::Timestamp;
@@ -119,6 +119,11 @@ impl Log {
     /// The event at a sequence, unless it is trimmed or not there yet.
     pub(super) fn get(&self, sequence: u64) -> Option<Event> {
         self.segment_of(sequence).map(|segment| segment.event(sequence))
+    }
+
+    /// A reader that goes on from this sequence.
+    pub(super) fn reader(&self, sequence: u64) -> Option<ChunkReader> {
+        self.segment_of(sequence).map(|segment| segment.writer.reader((sequence - segment.first) as usize, sequence))
     }
 
     /// What the event at a sequence holds.

@@ -13,12 +13,10 @@ mod progress;
 mod stream;
 
 use self::group::GroupEntry;
-use self::progress::{LazyLog, Progress, Settled, Terms, micros};
+use self::progress::{Progress, Settled, Terms, micros};
 use self::stream::StreamEntry;
 use crate::append::Append;
-use crate::backend::{
-    Backend, Binding, FetchRequest, GroupRef, NewGroup, Scan, Settlement, StreamRef, Watch,
-};
+use crate::backend::{Backend, Binding, FetchRequest, GroupRef, NewGroup, Scan, Settlement, StreamRef, Watch};
 use crate::capabilities::Capabilities;
 use crate::clock::{Clock, Reading};
 use crate::dead_letter::{DeadLetter, DeadLetterOptions, Discard};
@@ -32,22 +30,21 @@ use crate::stream::{StreamInfo, StreamOptions, Trim};
 use crate::timestamp::Timestamp;
 use crate::wakers::wake_all;
 use crossbeam_utils::sync::ShardedLock;
-use foldhash::fast::RandomState;
+use hashbrown::{Equivalent, HashMap};
 use std::any::Any;
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-/// A map that many read and few change, by name.
-pub(super) type Registry<T> = ShardedLock<HashMap<Arc<str>, Arc<T>, RandomState>>;
-
 /// Streams, groups and deliveries in this process's memory. Everything is gone when it is dropped.
 pub struct MemoryBackend {
     clock: Clock,
-    streams: Registry<StreamEntry>,
+    /// By name. Read by every call that comes by name, changed seldom.
+    streams: ShardedLock<HashMap<Arc<str>, Arc<StreamEntry>>>,
+    /// The groups of all streams by both names, so that a call finds its group in one step.
+    groups: ShardedLock<HashMap<GroupKey, Arc<BoundGroup>>>,
 }
 
 /// What a bound group handle and a lease keep.
@@ -56,10 +53,24 @@ struct BoundGroup {
     group: Arc<GroupEntry>,
 }
 
+/// The names of a stream and of one of its groups.
+#[derive(PartialEq, Eq, Hash)]
+struct GroupKey(Arc<str>, Arc<str>);
+
+/// The same, borrowed; hashes alike.
+#[derive(Hash)]
+struct GroupNames<'a>(&'a str, &'a str);
+
+impl Equivalent<GroupKey> for GroupNames<'_> {
+    fn equivalent(&self, key: &GroupKey) -> bool {
+        self.0 == &*key.0 && self.1 == &*key.1
+    }
+}
+
 impl MemoryBackend {
     /// An empty store that goes by this clock.
     pub fn new(clock: Clock) -> MemoryBackend {
-        MemoryBackend { clock, streams: Registry::default() }
+        MemoryBackend { clock, streams: ShardedLock::default(), groups: ShardedLock::default() }
     }
 
     /// Whether an entry that a binding kept is this backend's and still stands.
@@ -97,14 +108,16 @@ impl MemoryBackend {
         {
             return work(&bound.stream, &bound.group);
         }
-        self.with_stream(StreamRef { name: group.stream, binding: None }, |stream| {
-            let groups = stream.groups.read().unwrap_or_else(PoisonError::into_inner);
-            let entry = groups.get(group.name).ok_or_else(|| Error::group_not_found(group.stream, group.name))?;
-            if let Some(binding) = group.binding {
-                binding.set(Arc::new(BoundGroup { stream: Arc::clone(stream), group: Arc::clone(entry) }));
-            }
-            work(stream, entry)
-        })
+        let groups = self.groups.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(bound) = groups.get(&GroupNames(group.stream, group.name)) else {
+            drop(groups);
+            self.stream(StreamRef { name: group.stream, binding: None })?;
+            return Err(Error::group_not_found(group.stream, group.name));
+        };
+        if let Some(binding) = group.binding {
+            binding.set(Arc::clone(bound) as Arc<dyn Any + Send + Sync>);
+        }
+        work(&bound.stream, &bound.group)
     }
 
     /// The entries of a group, kept beyond the registry's lock: for whatever is not short or wakes somebody.
@@ -127,15 +140,20 @@ impl MemoryBackend {
     ) {
         let mut done = 0;
         while let Some(first) = tokens.get(done) {
-            let same_place =
-                |token: &&&LeaseToken| Arc::ptr_eq(token.context(), first.context()) && token.partition() == first.partition();
+            let same_place = |token: &&&LeaseToken| {
+                Arc::ptr_eq(token.context(), first.context()) && token.partition() == first.partition()
+            };
             let run = 1 + tokens[done + 1..].iter().take_while(same_place).count();
-            let place = GroupRef { stream: first.stream(), name: first.group(), binding: Some(first.context().binding()) };
+            let place =
+                GroupRef { stream: first.stream(), name: first.group(), binding: Some(first.context().binding()) };
             let (tokens, results) = (&tokens[done..done + run], &mut results[done..done + run]);
             let outcome = self.with_group(place, |stream, group| {
                 // A partition that does not exist: the token was forged or is another store's.
                 let Some(slot) = group.partitions.get(first.partition() as usize) else {
-                    tokens.iter().zip(results.iter_mut()).for_each(|(token, place)| *place = Err(Error::stale_lease(token)));
+                    tokens
+                        .iter()
+                        .zip(results.iter_mut())
+                        .for_each(|(token, place)| *place = Err(Error::stale_lease(token)));
                     return Ok(Vec::new());
                 };
                 let mut freed = Settled::Quietly;
@@ -246,7 +264,12 @@ impl Backend for MemoryBackend {
     fn delete_stream(&self, stream: StreamRef<'_>) -> Result<()> {
         let removed = self.streams.write().unwrap_or_else(PoisonError::into_inner).remove(stream.name);
         let entry = removed.ok_or_else(|| Error::stream_not_found(stream.name))?;
-        wake_all(entry.delete());
+        let wakers = entry.delete();
+        self.groups
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|_, bound| !Arc::ptr_eq(&bound.stream, &entry));
+        wake_all(wakers);
         Ok(())
     }
 
@@ -255,12 +278,19 @@ impl Backend for MemoryBackend {
     }
 
     fn list_streams(&self) -> Result<Vec<String>> {
-        Ok(sorted_names(&self.streams))
+        let streams = self.streams.read().unwrap_or_else(PoisonError::into_inner);
+        let mut names: Vec<String> = streams.keys().map(|name| name.to_string()).collect();
+        names.sort_unstable();
+        Ok(names)
     }
 
     fn create_group(&self, group: GroupRef<'_>, new: &NewGroup) -> Result<()> {
         let stream = self.stream(StreamRef { name: group.stream, binding: None })?;
-        let mut groups = stream.groups.write().unwrap_or_else(PoisonError::into_inner);
+        let mut groups = stream.groups.write();
+        // The stream may have been deleted since it was found.
+        if stream.deleted.load(Ordering::Acquire) {
+            return Err(Error::stream_not_found(group.stream));
+        }
         if groups.contains_key(group.name) {
             return Err(Error::new(
                 ErrorCode::AlreadyExists,
@@ -268,8 +298,11 @@ impl Backend for MemoryBackend {
             ));
         }
         new.start.check(&stream.name, stream.partition_count())?;
-        let entry = GroupEntry::new(group.name.into(), new, &stream);
-        groups.insert(Arc::clone(&entry.name), Arc::new(entry));
+        let entry = Arc::new(GroupEntry::new(group.name.into(), new, &stream));
+        groups.insert(Arc::clone(&entry.name), Arc::clone(&entry));
+        let key = GroupKey(Arc::clone(&stream.name), Arc::clone(&entry.name));
+        let bound = Arc::new(BoundGroup { stream: Arc::clone(&stream), group: entry });
+        self.groups.write().unwrap_or_else(PoisonError::into_inner).insert(key, bound);
         Ok(())
     }
 
@@ -282,15 +315,18 @@ impl Backend for MemoryBackend {
 
     fn delete_group(&self, group: GroupRef<'_>) -> Result<()> {
         let stream = self.stream(StreamRef { name: group.stream, binding: None })?;
-        let removed = stream.groups.write().unwrap_or_else(PoisonError::into_inner).remove(group.name);
-        let entry = removed.ok_or_else(|| Error::group_not_found(group.stream, group.name))?;
+        let mut groups = stream.groups.write();
+        let entry = groups.remove(group.name).ok_or_else(|| Error::group_not_found(group.stream, group.name))?;
         entry.deleted.store(true, Ordering::Release);
+        let names = GroupNames(group.stream, group.name);
+        self.groups.write().unwrap_or_else(PoisonError::into_inner).remove(&names);
+        drop(groups);
         wake_all(stream.waiting_for(&entry, None));
         Ok(())
     }
 
     fn list_groups(&self, stream: StreamRef<'_>) -> Result<Vec<String>> {
-        self.with_stream(stream, |stream| Ok(sorted_names(&stream.groups)))
+        self.with_stream(stream, |stream| Ok(stream.groups.read().keys().map(|name| name.to_string()).collect()))
     }
 
     fn append(&self, stream: StreamRef<'_>, items: &[Append<'_>], emit: &mut dyn FnMut(Event)) -> Result<()> {
@@ -353,12 +389,7 @@ impl Backend for MemoryBackend {
         })
     }
 
-    fn settle(
-        &self,
-        tokens: &[&LeaseToken],
-        settlement: Settlement<'_>,
-        results: &mut [Result<()>],
-    ) -> Result<()> {
+    fn settle(&self, tokens: &[&LeaseToken], settlement: Settlement<'_>, results: &mut [Result<()>]) -> Result<()> {
         self.with_claims(tokens, results, |progress, group, token| {
             let max_attempts = group.max_attempts.load(Ordering::Relaxed);
             progress
@@ -368,12 +399,7 @@ impl Backend for MemoryBackend {
         Ok(())
     }
 
-    fn renew(
-        &self,
-        tokens: &[&LeaseToken],
-        lease_ms: Option<u64>,
-        results: &mut [Result<Timestamp>],
-    ) -> Result<()> {
+    fn renew(&self, tokens: &[&LeaseToken], lease_ms: Option<u64>, results: &mut [Result<Timestamp>]) -> Result<()> {
         let now = self.clock.read();
         self.with_claims(tokens, results, |progress, _, token| {
             let micros = micros(lease_ms.unwrap_or(token.lease_ms()));
@@ -476,10 +502,9 @@ fn fetch_from(
         LeaseContext::new(stream, group, Arc::clone(request.consumer_id), Binding::holding(bound))
     });
     let before = leases.len();
-    progress.claim(&terms, &mut LazyLog::new(&place.log), |log, sequence, lease_id, attempt| {
-        // Removing an event takes its deliveries away under the progress lock, which is held here.
-        let Some(event) = log.get(sequence) else { return };
-        let token = LeaseToken::new(Arc::clone(&context), partition, sequence, lease_id, None, request.lease_ms);
+    progress.claim(&terms, &place.log, |event, lease_id, attempt| {
+        let context = Arc::clone(&context);
+        let token = LeaseToken::new(context, partition, event.sequence(), lease_id, None, request.lease_ms);
         leases.push(Lease::new(token, event, attempt, now.wall, expires_at));
     });
     if leases.len() > before {
@@ -490,11 +515,4 @@ fn fetch_from(
         *due = Some(due.map_or(next, |due| due.min(next)));
     }
     progress.context = Some(context);
-}
-
-fn sorted_names<T>(registry: &Registry<T>) -> Vec<String> {
-    let entries = registry.read().unwrap_or_else(PoisonError::into_inner);
-    let mut names: Vec<String> = entries.keys().map(|name| name.to_string()).collect();
-    names.sort_unstable();
-    names
 }

@@ -7,15 +7,17 @@
 use super::key_order::KeyOrder;
 use super::log::Log;
 use crate::backend::Settlement;
+use crate::chunk::ChunkReader;
 use crate::clock::Reading;
 use crate::dead_letter::{max_attempts_reason, max_deliveries_reason};
+use crate::event::Event;
 use crate::group::Ordering;
 use crate::lease::{LeaseContext, LeaseId};
 use crate::limits::MAX_PASSED_OVER;
 use crate::timestamp::Timestamp;
-use parking_lot::{Mutex, MutexGuard};
-use rand::rngs::SmallRng;
+use parking_lot::Mutex;
 use rand::SeedableRng;
+use rand::rngs::SmallRng;
 use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -63,23 +65,6 @@ pub(super) struct Dead {
     pub(super) at: Timestamp,
 }
 
-/// A log that is locked when it is first looked at.
-pub(super) struct LazyLog<'a> {
-    log: &'a Mutex<Log>,
-    guard: Option<MutexGuard<'a, Log>>,
-}
-
-impl<'a> LazyLog<'a> {
-    pub(super) fn new(log: &'a Mutex<Log>) -> LazyLog<'a> {
-        LazyLog { log, guard: None }
-    }
-
-    #[inline]
-    pub(super) fn get(&mut self) -> &Log {
-        self.guard.get_or_insert_with(|| self.log.lock())
-    }
-}
-
 /// On what terms a fetch claims.
 pub(super) struct Terms {
     pub(super) now: Reading,
@@ -123,6 +108,8 @@ pub(super) struct Progress {
     delayed: usize,
     passed_over: usize,
     keys: Option<KeyOrder>,
+    /// Reads what is at the cursor.
+    reader: Option<ChunkReader>,
     /// What the leases of the last consumer have in common, so that its next fetch need not make it anew.
     pub(super) context: Option<Arc<LeaseContext>>,
     /// Makes lease ids; seeded by the system, so that no two partitions or processes share a sequence of ids.
@@ -142,6 +129,7 @@ impl Progress {
             delayed: 0,
             passed_over: 0,
             keys: (ordering == Ordering::Key).then(KeyOrder::default),
+            reader: None,
             context: None,
             random: SmallRng::from_rng(&mut rand::rng()),
         }
@@ -154,9 +142,10 @@ impl Progress {
         consumer_id: &Arc<str>,
         make: impl FnOnce() -> Arc<LeaseContext>,
     ) -> Arc<LeaseContext> {
-        let known = self.context.take().filter(|known| {
-            Arc::ptr_eq(known.consumer_id(), consumer_id) || known.consumer_id() == consumer_id
-        });
+        let known = self
+            .context
+            .take()
+            .filter(|known| Arc::ptr_eq(known.consumer_id(), consumer_id) || known.consumer_id() == consumer_id);
         known.unwrap_or_else(make)
     }
 
@@ -197,15 +186,10 @@ impl Progress {
         std::mem::take(&mut self.dead).len() as u64
     }
 
-    /// Claims deliveries, what is open again first, then what is new, and calls `claimed` with the sequence, lease id
-    /// and attempt of each.
+    /// Claims deliveries, what is open again first, then what is new, and calls `claimed` with the event, lease id and
+    /// attempt of each. New events are read without the log's lock, but where one lies in another chunk than the last.
     #[inline]
-    pub(super) fn claim(
-        &mut self,
-        terms: &Terms,
-        log: &mut LazyLog<'_>,
-        mut claimed: impl FnMut(&Log, u64, LeaseId, u32),
-    ) {
+    pub(super) fn claim(&mut self, terms: &Terms, log: &Mutex<Log>, mut claimed: impl FnMut(Event, LeaseId, u32)) {
         let Terms { now, deadline, limit, max_deliveries, high_watermark } = *terms;
         self.pass_deadlines(now.monotonic);
         let mut left = limit;
@@ -226,17 +210,25 @@ impl Progress {
             *delivery = Delivery { lease_id, deadline, attempt, state: State::Leased };
             self.leased += 1;
             self.watch_deadline(deadline, sequence);
-            claimed(log.get(), sequence, lease_id, attempt);
+            // Removing an event takes its deliveries away first, under the lock that is held here: only a stream that is
+            // being deleted lacks one.
+            let Some(event) = log.lock().get(sequence) else { return };
             left -= 1;
-        }
-        if left == 0 || self.cursor > high_watermark {
-            return;
+            claimed(event, lease_id, attempt);
         }
         while left > 0 && self.cursor <= high_watermark && self.passed_over < MAX_PASSED_OVER {
             let sequence = self.cursor;
+            let event = match self.reader.as_mut().and_then(|reader| reader.next(sequence)) {
+                Some(event) => event,
+                None => {
+                    let Some(reader) = log.lock().reader(sequence) else { return };
+                    let Some(event) = self.reader.insert(reader).next(sequence) else { return };
+                    event
+                }
+            };
             self.cursor += 1;
             if let Some(keys) = &mut self.keys
-                && let Some(key) = log.get().record(sequence).and_then(|record| record.key())
+                && let Some(key) = event.key()
             {
                 let busy = keys.is_busy(key);
                 keys.opened(sequence, key);
@@ -252,8 +244,8 @@ impl Progress {
             self.open.insert(sequence, Delivery { lease_id, deadline, attempt: 1, state: State::Leased });
             self.leased += 1;
             self.watch_deadline(deadline, sequence);
-            claimed(log.get(), sequence, lease_id, 1);
             left -= 1;
+            claimed(event, lease_id, 1);
         }
     }
 
@@ -377,6 +369,7 @@ impl Progress {
         self.ready.clear();
         self.deadlines.clear();
         self.dead.clear();
+        self.reader = None;
         (self.leased, self.delayed, self.passed_over) = (0, 0, 0);
         if let Some(keys) = &mut self.keys {
             keys.clear();
@@ -391,6 +384,8 @@ impl Progress {
             self.forget(*sequence, delivery);
         }
         self.dead = self.dead.split_off(&first);
+        // It may hold the memory of removed events.
+        self.reader = None;
         self.cursor = self.cursor.max(first);
         if dropped.is_empty() { Settled::Quietly } else { Settled::WithWork }
     }

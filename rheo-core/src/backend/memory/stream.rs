@@ -1,6 +1,5 @@
 //! A stream: its partitions, its explicit ids, its groups and who waits for it.
 
-use super::Registry;
 use super::group::GroupEntry;
 use super::log::Log;
 use super::progress::{Progress, Settled};
@@ -16,14 +15,14 @@ use crate::stream::{PartitionInfo, RetentionHold, StreamInfo, Trim};
 use crate::timestamp::Timestamp;
 use crate::wakers::Wakers;
 use crossbeam_utils::CachePadded;
-use foldhash::fast::RandomState;
-use parking_lot::{Mutex, MutexGuard};
+use hashbrown::{DefaultHashBuilder, HashMap};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap};
 use std::hash::BuildHasher;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::task::Waker;
 use uuid::Uuid;
 
@@ -32,7 +31,7 @@ const ID_SHARDS: usize = 16;
 /// How many events a scan takes from a partition at a time.
 const SCAN_PIECE: usize = 256;
 
-type Ids = HashMap<Box<str>, Position, RandomState>;
+type Ids = HashMap<Box<str>, Position>;
 
 #[derive(Clone, Copy)]
 struct Position {
@@ -46,10 +45,11 @@ pub(super) struct StreamEntry {
     pub(super) owner: usize,
     pub(super) deleted: AtomicBool,
     pub(super) partitions: Box<[CachePadded<Partition>]>,
-    pub(super) groups: Registry<GroupEntry>,
+    /// By name, and in its order.
+    pub(super) groups: RwLock<BTreeMap<Arc<str>, Arc<GroupEntry>>>,
     /// Explicit ids; an entry whose event is trimmed counts as absent.
     ids: [CachePadded<Mutex<Ids>>; ID_SHARDS],
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
     wakers: Wakers<Interest>,
 }
 
@@ -81,9 +81,9 @@ impl StreamEntry {
             owner,
             deleted: AtomicBool::new(false),
             partitions: (0..partition_count).map(partition).collect(),
-            groups: Registry::default(),
+            groups: RwLock::default(),
             ids: Default::default(),
-            hasher: RandomState::default(),
+            hasher: DefaultHashBuilder::default(),
             wakers: Wakers::default(),
             name,
         }
@@ -124,12 +124,7 @@ impl StreamEntry {
 
     /// Every check comes before the first change. Explicit ids, then logs are locked, each in ascending order, so
     /// that nobody sees a part of the batch.
-    fn append_batch(
-        &self,
-        items: &[Append<'_>],
-        clock: &Clock,
-        emit: &mut dyn FnMut(Event),
-    ) -> Result<Vec<Waker>> {
+    fn append_batch(&self, items: &[Append<'_>], clock: &Clock, emit: &mut dyn FnMut(Event)) -> Result<Vec<Waker>> {
         let routes =
             items.iter().map(|item| item.route(&self.name, self.partition_count())).collect::<Result<Vec<u32>>>()?;
 
@@ -198,7 +193,9 @@ impl StreamEntry {
     pub(super) fn find(&self, id: &str) -> Option<Event> {
         let position = self.ids[self.shard_of(id)].lock().get(id).copied();
         match position {
-            Some(at) => self.partitions[at.partition as usize].log.lock().get(at.sequence).filter(|event| event.id() == id),
+            Some(at) => {
+                self.partitions[at.partition as usize].log.lock().get(at.sequence).filter(|event| event.id() == id)
+            }
             None => {
                 let (partition, id) = self.as_generated(id)?;
                 self.partitions[partition as usize].log.lock().find_generated(id)
@@ -239,9 +236,9 @@ impl StreamEntry {
     }
 
     pub(super) fn info(&self) -> StreamInfo {
-        let groups = self.groups_by_name();
+        let groups = self.groups.read();
         let partition = |(number, place): (usize, &CachePadded<Partition>)| {
-            let needs = groups.iter().map(|group| {
+            let needs = groups.values().map(|group| {
                 let (sequence, dead_letter) = group.partitions[number].progress.lock().lowest_needed();
                 RetentionHold { sequence, group: group.name.to_string(), dead_letter }
             });
@@ -270,15 +267,10 @@ impl StreamEntry {
         let mut explicit: Vec<(Box<str>, u64, u32)> = Vec::new();
         let mut freed = Vec::new();
         // No group appears or goes meanwhile.
-        let groups = self.groups.read().unwrap_or_else(PoisonError::into_inner);
-        let mut groups: Vec<&Arc<GroupEntry>> = {
-            let entries: &HashMap<_, _, _> = &groups;
-            entries.values().collect()
-        };
-        groups.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        let groups = self.groups.read();
         for (number, place) in self.partitions.iter().enumerate() {
             let mut progresses: Vec<MutexGuard<'_, Progress>> =
-                groups.iter().map(|group| group.partitions[number].progress.lock()).collect();
+                groups.values().map(|group| group.partitions[number].progress.lock()).collect();
             let mut log = place.log.lock();
             let wanted = match trim {
                 Trim::BeforeSequence(Sequences::All(before)) => *before,
@@ -302,7 +294,7 @@ impl StreamEntry {
                     explicit.push((id.into(), sequence, number as u32));
                 }
             });
-            for (group, progress) in groups.iter().zip(&mut progresses) {
+            for (group, progress) in groups.values().zip(&mut progresses) {
                 if progress.trim(first) == Settled::WithWork {
                     freed.push((Arc::clone(group), number as u32));
                 }
@@ -321,19 +313,12 @@ impl StreamEntry {
         Ok((removed, self.wakers.matching(woken)))
     }
 
-    fn groups_by_name(&self) -> Vec<Arc<GroupEntry>> {
-        let groups = self.groups.read().unwrap_or_else(PoisonError::into_inner);
-        let mut entries: Vec<Arc<GroupEntry>> = groups.values().cloned().collect();
-        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        entries
-    }
-
     /// Takes note that the stream is gone, gives its memory back whoever still holds the entry, and returns whom to
     /// wake.
     pub(super) fn delete(&self) -> Vec<Waker> {
         self.deleted.store(true, Ordering::Release);
-        let groups = std::mem::take(&mut *self.groups.write().unwrap_or_else(PoisonError::into_inner));
-        for group in groups.values() {
+        let mut groups = self.groups.write();
+        for group in std::mem::take(&mut *groups).into_values() {
             group.deleted.store(true, Ordering::Release);
             for slot in &group.partitions {
                 slot.progress.lock().reset(1);
@@ -344,6 +329,7 @@ impl StreamEntry {
         }
         for (partition, number) in self.partitions.iter().zip(0..) {
             *partition.log.lock() = Log::new(Arc::clone(&self.name), number);
+            partition.high_watermark.store(0, Ordering::Release);
         }
         self.everybody()
     }
