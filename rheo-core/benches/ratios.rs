@@ -21,6 +21,9 @@ const PAYLOAD: [u8; 128] = [b'x'; 128];
 /// What is measured: does `count` events and returns the nanoseconds for one.
 type Run = Box<dyn FnMut(u64) -> f64>;
 
+/// A case's name, how many events one round does, and what makes it.
+type Named = (&'static str, u64, fn() -> Run);
+
 struct Case {
     name: &'static str,
     count: u64,
@@ -42,7 +45,7 @@ fn main() {
             _ => only = argument,
         }
     }
-    let cases: [(&'static str, u64, fn() -> Run); 15] = [
+    let cases: [Named; 15] = [
         ("floor_append", 200_000, floor_append),
         ("append_by_name", 200_000, append_by_name),
         ("append_bound", 200_000, append_bound),

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// hexadecimal digits.
 ///
 /// Two words rather than sixteen bytes: it is moved and compared on the hottest paths.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct LeaseId([u64; 2]);
 
 impl LeaseId {

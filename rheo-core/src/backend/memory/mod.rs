@@ -9,6 +9,7 @@
 mod group;
 mod key_order;
 mod log;
+mod open;
 mod progress;
 mod stream;
 
@@ -376,10 +377,11 @@ impl Backend for MemoryBackend {
             let scope = MemoryBackend::scope(stream, request.partitions)?;
             let now = self.clock.read();
             let (begin, turn) = group.begin_with(scope);
+            let fetching = Fetching { stream, group, request, now, turn };
             let mut due: Option<i64> = None;
             for step in 0..scope.len() {
                 let partition = scope.get((begin + step) % scope.len());
-                fetch_from(stream, group, partition, now, turn, request, leases, &mut due);
+                due = due.into_iter().chain(fetching.claim_from(partition, leases)).min();
                 if leases.len() >= request.limit {
                     break;
                 }
@@ -470,49 +472,48 @@ impl MemoryBackend {
     }
 }
 
-/// Claims from one partition, up to what the request leaves open.
-#[inline]
-fn fetch_from(
-    stream: &Arc<StreamEntry>,
-    group: &Arc<GroupEntry>,
-    partition: u32,
+/// One fetch, as it goes through the partitions.
+struct Fetching<'a> {
+    stream: &'a Arc<StreamEntry>,
+    group: &'a Arc<GroupEntry>,
+    request: &'a FetchRequest<'a>,
     now: Reading,
     turn: u64,
-    request: &FetchRequest<'_>,
-    leases: &mut Vec<Lease>,
-    due: &mut Option<i64>,
-) {
-    let lease_micros = micros(request.lease_ms);
-    let deadline = now.monotonic.saturating_add(lease_micros);
-    let expires_at = Timestamp::from_micros(now.wall.as_micros().saturating_add(lease_micros));
-    let place = &stream.partitions[partition as usize];
-    let slot = &group.partitions[partition as usize];
-    let mut progress = slot.progress.lock();
-    let terms = Terms {
-        now,
-        deadline,
-        limit: request.limit - leases.len(),
-        max_deliveries: group.max_deliveries.load(Ordering::Relaxed),
-        high_watermark: place.high_watermark.load(Ordering::Acquire),
-    };
-    let context = progress.context_for(request.consumer_id, || {
-        let bound: Arc<dyn Any + Send + Sync> =
-            Arc::new(BoundGroup { stream: Arc::clone(stream), group: Arc::clone(group) });
-        let (stream, group) = (Arc::clone(&stream.name), Arc::clone(&group.name));
-        LeaseContext::new(stream, group, Arc::clone(request.consumer_id), Binding::holding(bound))
-    });
-    let before = leases.len();
-    progress.claim(&terms, &place.log, |event, lease_id, attempt| {
-        let context = Arc::clone(&context);
-        let token = LeaseToken::new(context, partition, event.sequence(), lease_id, None, request.lease_ms);
-        leases.push(Lease::new(token, event, attempt, now.wall, expires_at));
-    });
-    if leases.len() > before {
-        slot.served.store(turn, Ordering::Relaxed);
-    } else if leases.is_empty()
-        && let Some(next) = progress.next_deadline()
-    {
-        *due = Some(due.map_or(next, |due| due.min(next)));
+}
+
+impl Fetching<'_> {
+    /// Claims from one partition, up to what the request leaves open. Returns the next deadline there if nothing has been
+    /// found so far.
+    #[inline]
+    fn claim_from(&self, partition: u32, leases: &mut Vec<Lease>) -> Option<i64> {
+        let Fetching { stream, group, request, now, turn } = *self;
+        let lease_micros = micros(request.lease_ms);
+        let expires_at = Timestamp::from_micros(now.wall.as_micros().saturating_add(lease_micros));
+        let place = &stream.partitions[partition as usize];
+        let slot = &group.partitions[partition as usize];
+        let mut progress = slot.progress.lock();
+        let terms = Terms {
+            now,
+            deadline: now.monotonic.saturating_add(lease_micros),
+            limit: request.limit - leases.len(),
+            max_deliveries: group.max_deliveries.load(Ordering::Relaxed),
+            high_watermark: place.high_watermark.load(Ordering::Acquire),
+        };
+        let context = progress.context_for(request.consumer_id, || {
+            let bound = BoundGroup { stream: Arc::clone(stream), group: Arc::clone(group) };
+            let (stream, group) = (Arc::clone(&stream.name), Arc::clone(&group.name));
+            LeaseContext::new(stream, group, Arc::clone(request.consumer_id), Binding::holding(Arc::new(bound)))
+        });
+        let before = leases.len();
+        progress.claim(&terms, &place.log, |event, lease_id, attempt| {
+            let context = Arc::clone(&context);
+            let token = LeaseToken::new(context, partition, event.sequence(), lease_id, None, request.lease_ms);
+            leases.push(Lease::new(token, event, attempt, now.wall, expires_at));
+        });
+        progress.context = Some(context);
+        if leases.len() > before {
+            slot.served.store(turn, Ordering::Relaxed);
+        }
+        if leases.is_empty() { progress.next_deadline() } else { None }
     }
-    progress.context = Some(context);
 }

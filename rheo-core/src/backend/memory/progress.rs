@@ -6,6 +6,7 @@
 
 use super::key_order::KeyOrder;
 use super::log::Log;
+use super::open::Open;
 use crate::backend::Settlement;
 use crate::chunk::ChunkReader;
 use crate::clock::Reading;
@@ -19,22 +20,22 @@ use parking_lot::Mutex;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use std::cmp::Reverse;
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 /// One delivery that is open.
-struct Delivery {
+#[derive(Clone, Copy, Default)]
+pub(super) struct Delivery {
     /// The fence, while `state` is `Leased` or `Expired`.
     lease_id: LeaseId,
     /// When the lease expires or the retry is due, while `state` is `Leased` or `Delayed`; monotonic microseconds.
     deadline: i64,
     /// How often it has been delivered.
-    attempt: u32,
+    pub(super) attempt: u32,
     state: State,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum State {
     /// Claimed, until the deadline.
     Leased,
@@ -43,6 +44,7 @@ enum State {
     /// To be retried at the deadline.
     Delayed,
     /// Waiting to be claimed.
+    #[default]
     Available,
     /// Passed over because its key was busy; never offered so far.
     PassedOver,
@@ -98,7 +100,7 @@ pub(super) enum Settled {
 
 pub(super) struct Progress {
     cursor: u64,
-    open: BTreeMap<u64, Delivery>,
+    open: Open,
     /// Those of the open deliveries that a fetch may claim now.
     ready: BTreeSet<u64>,
     /// Deadlines of open deliveries, the earliest on top; entries whose delivery has moved on are passed over.
@@ -121,7 +123,7 @@ impl Progress {
     pub(super) fn new(cursor: u64, ordering: Ordering) -> Progress {
         Progress {
             cursor,
-            open: BTreeMap::new(),
+            open: Open::default(),
             ready: BTreeSet::new(),
             deadlines: BinaryHeap::new(),
             dead: BTreeMap::new(),
@@ -150,7 +152,7 @@ impl Progress {
     }
 
     pub(super) fn frontier(&self) -> u64 {
-        self.open.first_key_value().map_or(self.cursor, |(lowest, _)| *lowest) - 1
+        self.open.first().unwrap_or(self.cursor) - 1
     }
 
     /// The lowest sequence that this group still needs, and whether it is a dead letter.
@@ -196,7 +198,7 @@ impl Progress {
         while left > 0
             && let Some(sequence) = self.ready.pop_first()
         {
-            let delivery = self.open.get_mut(&sequence).expect("what is ready is open");
+            let delivery = self.open.get_mut(sequence).expect("what is ready is open");
             if max_deliveries > 0 && delivery.attempt >= max_deliveries {
                 let reason = max_deliveries_reason(max_deliveries);
                 self.bury(sequence, reason, now.wall);
@@ -233,9 +235,7 @@ impl Progress {
                 let busy = keys.is_busy(key);
                 keys.opened(sequence, key);
                 if busy {
-                    let lease_id = LeaseId::from_bytes([0; 16]);
-                    let passed = Delivery { lease_id, deadline: 0, attempt: 0, state: State::PassedOver };
-                    self.open.insert(sequence, passed);
+                    self.open.insert(sequence, Delivery { state: State::PassedOver, ..Delivery::default() });
                     self.passed_over += 1;
                     continue;
                 }
@@ -261,17 +261,11 @@ impl Progress {
     ) -> Option<Settled> {
         if self.keys.is_none() && settlement == Settlement::Ack {
             // The common case in one descent.
-            let Entry::Occupied(entry) = self.open.entry(sequence) else { return None };
-            if !entry.get().is_held_by(lease_id) {
-                return None;
-            }
-            match entry.remove().state {
-                State::Leased => self.leased -= 1,
-                _ => drop(self.ready.remove(&sequence)),
-            }
+            let delivery = self.open.remove_if(sequence, |delivery| delivery.is_held_by(lease_id))?;
+            self.leave_state(sequence, delivery.state);
             return Some(Settled::Quietly);
         }
-        let delivery = self.open.get_mut(&sequence).filter(|delivery| delivery.is_held_by(lease_id))?;
+        let delivery = self.open.get_mut(sequence).filter(|delivery| delivery.is_held_by(lease_id))?;
         Some(match settlement {
             Settlement::Ack => self.close(sequence),
             Settlement::Reject { reason } => self.bury(sequence, reason.to_owned(), now().wall),
@@ -281,7 +275,7 @@ impl Progress {
             Settlement::Retry { delay_ms, .. } if delay_ms > 0 => {
                 let due = now().monotonic.saturating_add(micros(delay_ms));
                 self.leave(sequence);
-                let delivery = self.open.get_mut(&sequence).expect("it was open just now");
+                let delivery = self.open.get_mut(sequence).expect("it was open just now");
                 (delivery.state, delivery.deadline) = (State::Delayed, due);
                 self.delayed += 1;
                 self.watch_deadline(due, sequence);
@@ -297,10 +291,10 @@ impl Progress {
 
     /// Extends a claim to a new deadline; nothing when the delivery is not held under this lease id.
     pub(super) fn renew(&mut self, sequence: u64, lease_id: LeaseId, deadline: i64) -> Option<Settled> {
-        let delivery = self.open.get(&sequence).filter(|delivery| delivery.is_held_by(lease_id))?;
+        let delivery = self.open.get(sequence).filter(|delivery| delivery.is_held_by(lease_id))?;
         let earlier = delivery.state == State::Leased && deadline < delivery.deadline;
         self.leave(sequence);
-        let delivery = self.open.get_mut(&sequence).expect("it was open just now");
+        let delivery = self.open.get_mut(sequence).expect("it was open just now");
         (delivery.state, delivery.deadline) = (State::Leased, deadline);
         self.leased += 1;
         self.watch_deadline(deadline, sequence);
@@ -326,7 +320,7 @@ impl Progress {
             return 0;
         }
         let passed_over = self.passed_over;
-        let dropped = self.open.split_off(&cursor);
+        let dropped = self.open.take_from(cursor);
         for (sequence, delivery) in &dropped {
             self.forget(*sequence, delivery);
         }
@@ -342,7 +336,7 @@ impl Progress {
         if sequence >= self.cursor {
             return false;
         }
-        if let Some(delivery) = self.open.get_mut(&sequence) {
+        if let Some(delivery) = self.open.get_mut(sequence) {
             if delivery.state == State::PassedOver {
                 return false;
             }
@@ -351,8 +345,7 @@ impl Progress {
             return true;
         }
         self.dead.remove(&sequence);
-        let lease_id = LeaseId::from_bytes([0; 16]);
-        self.open.insert(sequence, Delivery { lease_id, deadline: 0, attempt: 0, state: State::Available });
+        self.open.insert(sequence, Delivery::default());
         if let (Some(key), Some(keys)) = (key, &mut self.keys)
             && let Some(displaced) = keys.opened(sequence, key)
         {
@@ -378,8 +371,7 @@ impl Progress {
 
     /// Forgets what belongs to events before `first`, which are removed, and says whether that frees work.
     pub(super) fn trim(&mut self, first: u64) -> Settled {
-        let kept = self.open.split_off(&first);
-        let dropped = std::mem::replace(&mut self.open, kept);
+        let dropped = self.open.take_below(first);
         for (sequence, delivery) in &dropped {
             self.forget(*sequence, delivery);
         }
@@ -392,14 +384,14 @@ impl Progress {
 
     /// Ends an open delivery.
     fn close(&mut self, sequence: u64) -> Settled {
-        match self.open.remove(&sequence) {
+        match self.open.remove(sequence) {
             Some(delivery) => self.forget(sequence, &delivery),
             None => Settled::Quietly,
         }
     }
 
     fn bury(&mut self, sequence: u64, reason: String, at: Timestamp) -> Settled {
-        let attempt = self.open.get(&sequence).map_or(0, |delivery| delivery.attempt);
+        let attempt = self.open.get(sequence).map_or(0, |delivery| delivery.attempt);
         let settled = self.close(sequence);
         self.dead.insert(sequence, Dead { attempt, reason, at });
         settled
@@ -419,7 +411,7 @@ impl Progress {
 
     /// Takes an open delivery out of the counts and sets that its state put it into.
     fn leave(&mut self, sequence: u64) {
-        if let Some(delivery) = self.open.get(&sequence) {
+        if let Some(delivery) = self.open.get(sequence) {
             self.leave_state(sequence, delivery.state);
         }
     }
@@ -439,7 +431,7 @@ impl Progress {
     /// Ends the hold on an open delivery and lets a fetch take it.
     fn make_available(&mut self, sequence: u64) -> Settled {
         self.leave(sequence);
-        if let Some(delivery) = self.open.get_mut(&sequence) {
+        if let Some(delivery) = self.open.get_mut(sequence) {
             delivery.state = State::Available;
         }
         self.offer(sequence);
@@ -448,7 +440,7 @@ impl Progress {
 
     /// Puts an open delivery among the claimable ones if its state and its key let it.
     fn offer(&mut self, sequence: u64) {
-        let claimable = self.open.get(&sequence).is_some_and(|delivery| !delivery.has_deadline());
+        let claimable = self.open.get(sequence).is_some_and(|delivery| !delivery.has_deadline());
         if claimable && self.keys.as_ref().is_none_or(|keys| keys.is_first(sequence)) {
             self.ready.insert(sequence);
         }
@@ -473,7 +465,7 @@ impl Progress {
     }
 
     fn is_due_at(&self, sequence: u64, deadline: i64) -> bool {
-        self.open.get(&sequence).is_some_and(|delivery| delivery.has_deadline() && delivery.deadline == deadline)
+        self.open.get(sequence).is_some_and(|delivery| delivery.has_deadline() && delivery.deadline == deadline)
     }
 
     /// Makes claimable whatever expired or came due.
@@ -487,7 +479,7 @@ impl Progress {
                 continue;
             }
             self.leave(sequence);
-            let delivery = self.open.get_mut(&sequence).expect("it was open just now");
+            let delivery = self.open.get_mut(sequence).expect("it was open just now");
             delivery.state = if delivery.state == State::Leased { State::Expired } else { State::Available };
             self.offer(sequence);
         }
