@@ -5,6 +5,7 @@
 //! hash none. A block that is empty goes, but the highest, which the next claim is likely to need.
 
 use super::progress::Delivery;
+use crate::lease::LeaseId;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
@@ -24,8 +25,18 @@ struct Block {
     /// A bit for each place that holds a delivery. It lies in the map, so that settling touches one line of memory
     /// outside of it.
     occupied: u32,
-    deliveries: Box<[Delivery; BLOCK as usize]>,
+    places: Box<Places>,
 }
+
+/// The fences lie together: an ack reads nothing else, and a line of memory holds four of them.
+#[derive(Default)]
+struct Places {
+    /// Whose claim it is; `NOBODY` where a delivery is not held.
+    fences: [LeaseId; BLOCK as usize],
+    deliveries: [Delivery; BLOCK as usize],
+}
+
+const NOBODY: LeaseId = LeaseId::from_bytes([0; 16]);
 
 impl Block {
     fn holds(&self, place: usize) -> bool {
@@ -41,18 +52,33 @@ impl Open {
     pub(super) fn get(&self, sequence: u64) -> Option<&Delivery> {
         let block = self.blocks.get(&(sequence / BLOCK))?;
         let place = place_of(sequence);
-        block.holds(place).then(|| &block.deliveries[place])
+        block.holds(place).then(|| &block.places.deliveries[place])
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self, sequence: u64) -> Option<&mut Delivery> {
         let block = self.blocks.get_mut(&(sequence / BLOCK))?;
         let place = place_of(sequence);
-        block.holds(place).then(|| &mut block.deliveries[place])
+        block.holds(place).then(|| &mut block.places.deliveries[place])
     }
 
+    /// Whether a delivery is held under this lease id.
+    pub(super) fn is_held(&self, sequence: u64, lease_id: LeaseId) -> bool {
+        let Some(block) = self.blocks.get(&(sequence / BLOCK)) else { return false };
+        let place = place_of(sequence);
+        lease_id != NOBODY && block.holds(place) && block.places.fences[place] == lease_id
+    }
+
+    /// Ends the hold on a delivery.
+    pub(super) fn let_go(&mut self, sequence: u64) {
+        if let Some(block) = self.blocks.get_mut(&(sequence / BLOCK)) {
+            block.places.fences[place_of(sequence)] = NOBODY;
+        }
+    }
+
+    /// Adds a delivery that is held under this lease id.
     #[inline]
-    pub(super) fn insert(&mut self, sequence: u64, delivery: Delivery) {
+    pub(super) fn insert_held(&mut self, sequence: u64, lease_id: LeaseId, delivery: Delivery) {
         let number = sequence / BLOCK;
         let place = place_of(sequence);
         let block = match self.blocks.get_mut(&number) {
@@ -60,7 +86,13 @@ impl Open {
             None => self.add_block(number),
         };
         block.occupied |= 1 << place;
-        block.deliveries[place] = delivery;
+        block.places.fences[place] = lease_id;
+        block.places.deliveries[place] = delivery;
+    }
+
+    /// Adds a delivery that nobody holds.
+    pub(super) fn insert(&mut self, sequence: u64, delivery: Delivery) {
+        self.insert_held(sequence, NOBODY, delivery);
     }
 
     #[cold]
@@ -71,10 +103,7 @@ impl Open {
         {
             self.remove_block(highest);
         }
-        let block = self
-            .spare
-            .take()
-            .unwrap_or_else(|| Block { occupied: 0, deliveries: Box::new([Delivery::default(); BLOCK as usize]) });
+        let block = self.spare.take().unwrap_or_else(|| Block { occupied: 0, places: Box::default() });
         self.order.insert(number);
         self.blocks.entry(number).or_insert(block)
     }
@@ -88,17 +117,32 @@ impl Open {
         }
     }
 
-    /// Removes a delivery if it meets a condition.
+    /// Removes a delivery if it is held under this lease id, and says whether it did. Reads no more than the fence.
     #[inline]
-    pub(super) fn remove_if(&mut self, sequence: u64, condition: impl FnOnce(&Delivery) -> bool) -> Option<Delivery> {
+    pub(super) fn remove_held(&mut self, sequence: u64, lease_id: LeaseId) -> bool {
+        let number = sequence / BLOCK;
+        let Some(block) = self.blocks.get_mut(&number) else { return false };
+        let place = place_of(sequence);
+        if lease_id == NOBODY || !block.holds(place) || block.places.fences[place] != lease_id {
+            return false;
+        }
+        block.occupied &= !(1 << place);
+        if block.occupied == 0 {
+            self.emptied(number);
+        }
+        true
+    }
+
+    /// Removes a delivery.
+    pub(super) fn remove(&mut self, sequence: u64) -> Option<Delivery> {
         let number = sequence / BLOCK;
         let block = self.blocks.get_mut(&number)?;
         let place = place_of(sequence);
-        if !block.holds(place) || !condition(&block.deliveries[place]) {
+        if !block.holds(place) {
             return None;
         }
         block.occupied &= !(1 << place);
-        let delivery = block.deliveries[place];
+        let delivery = block.places.deliveries[place];
         if block.occupied == 0 {
             self.emptied(number);
         }
@@ -109,10 +153,6 @@ impl Open {
         if self.order.last() != Some(&number) {
             self.remove_block(number);
         }
-    }
-
-    pub(super) fn remove(&mut self, sequence: u64) -> Option<Delivery> {
-        self.remove_if(sequence, |_| true)
     }
 
     /// The lowest sequence.
@@ -137,7 +177,7 @@ impl Open {
         for number in self.order.range(sequence / BLOCK..) {
             let block = &self.blocks[number];
             let held = (0..BLOCK as usize).filter(|place| block.holds(*place));
-            let found = held.map(|place| (number * BLOCK + place as u64, block.deliveries[place]));
+            let found = held.map(|place| (number * BLOCK + place as u64, block.places.deliveries[place]));
             taken.extend(found.filter(|(found, _)| *found >= sequence));
         }
         for (sequence, _) in &taken {
@@ -173,8 +213,18 @@ mod tests {
             let sequence = random.random_range(1..400);
             match random.random_range(0..20) {
                 0..9 => {
-                    open.insert(sequence, attempt(step));
+                    let fence = LeaseId::random();
+                    open.insert_held(sequence, fence, attempt(step));
                     model.insert(sequence, step);
+                    assert!(open.is_held(sequence, fence) && !open.is_held(sequence + 400, fence));
+                    assert!(!open.is_held(sequence, LeaseId::random()) && !open.remove_held(sequence, NOBODY));
+                    if step % 3 == 0 {
+                        open.let_go(sequence);
+                        assert!(!open.remove_held(sequence, fence) && !open.is_held(sequence, NOBODY));
+                    } else if step % 3 == 1 {
+                        assert!(open.remove_held(sequence, fence) && !open.remove_held(sequence, fence));
+                        model.remove(&sequence);
+                    }
                 }
                 9..18 => {
                     let removed = open.remove(sequence).map(|delivery| delivery.attempt);

@@ -26,8 +26,6 @@ use std::sync::Arc;
 /// One delivery that is open.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Delivery {
-    /// The fence, while `state` is `Leased` or `Expired`.
-    lease_id: LeaseId,
     /// When the lease expires or the retry is due, while `state` is `Leased` or `Delayed`; monotonic microseconds.
     deadline: i64,
     /// How often it has been delivered.
@@ -51,10 +49,6 @@ enum State {
 }
 
 impl Delivery {
-    fn is_held_by(&self, lease_id: LeaseId) -> bool {
-        matches!(self.state, State::Leased | State::Expired) && self.lease_id == lease_id
-    }
-
     fn has_deadline(&self) -> bool {
         matches!(self.state, State::Leased | State::Delayed)
     }
@@ -107,6 +101,7 @@ pub(super) struct Progress {
     deadlines: BinaryHeap<Reverse<(i64, u64)>>,
     dead: BTreeMap<u64, Dead>,
     leased: usize,
+    expired: usize,
     delayed: usize,
     passed_over: usize,
     keys: Option<KeyOrder>,
@@ -128,6 +123,7 @@ impl Progress {
             deadlines: BinaryHeap::new(),
             dead: BTreeMap::new(),
             leased: 0,
+            expired: 0,
             delayed: 0,
             passed_over: 0,
             keys: (ordering == Ordering::Key).then(KeyOrder::default),
@@ -196,20 +192,17 @@ impl Progress {
         self.pass_deadlines(now.monotonic);
         let mut left = limit;
         while left > 0
-            && let Some(sequence) = self.ready.pop_first()
+            && let Some(&sequence) = self.ready.first()
         {
-            let delivery = self.open.get_mut(sequence).expect("what is ready is open");
-            if max_deliveries > 0 && delivery.attempt >= max_deliveries {
-                let reason = max_deliveries_reason(max_deliveries);
-                self.bury(sequence, reason, now.wall);
+            let Delivery { attempt, state, .. } = *self.open.get(sequence).expect("what is ready is open");
+            if max_deliveries > 0 && attempt >= max_deliveries {
+                self.bury(sequence, max_deliveries_reason(max_deliveries), now.wall);
                 continue;
             }
-            if delivery.state == State::PassedOver {
-                self.passed_over -= 1;
-            }
+            self.leave_state(sequence, state);
             let lease_id = LeaseId::from_source(&mut self.random);
-            let attempt = delivery.attempt + 1;
-            *delivery = Delivery { lease_id, deadline, attempt, state: State::Leased };
+            let attempt = attempt + 1;
+            self.open.insert_held(sequence, lease_id, Delivery { deadline, attempt, state: State::Leased });
             self.leased += 1;
             self.watch_deadline(deadline, sequence);
             // Removing an event takes its deliveries away first, under the lock that is held here: only a stream that is
@@ -241,7 +234,7 @@ impl Progress {
                 }
             }
             let lease_id = LeaseId::from_source(&mut self.random);
-            self.open.insert(sequence, Delivery { lease_id, deadline, attempt: 1, state: State::Leased });
+            self.open.insert_held(sequence, lease_id, Delivery { deadline, attempt: 1, state: State::Leased });
             self.leased += 1;
             self.watch_deadline(deadline, sequence);
             left -= 1;
@@ -259,13 +252,16 @@ impl Progress {
         max_attempts: u32,
         now: impl FnOnce() -> Reading,
     ) -> Option<Settled> {
-        if self.keys.is_none() && settlement == Settlement::Ack {
-            // The common case in one descent.
-            let delivery = self.open.remove_if(sequence, |delivery| delivery.is_held_by(lease_id))?;
-            self.leave_state(sequence, delivery.state);
-            return Some(Settled::Quietly);
+        if settlement == Settlement::Ack && self.keys.is_none() && self.expired == 0 {
+            // The common case: what is held is leased, so that the fence says all.
+            let acked = self.open.remove_held(sequence, lease_id);
+            self.leased -= usize::from(acked);
+            return acked.then_some(Settled::Quietly);
         }
-        let delivery = self.open.get_mut(sequence).filter(|delivery| delivery.is_held_by(lease_id))?;
+        if !self.open.is_held(sequence, lease_id) {
+            return None;
+        }
+        let delivery = self.open.get_mut(sequence)?;
         Some(match settlement {
             Settlement::Ack => self.close(sequence),
             Settlement::Reject { reason } => self.bury(sequence, reason.to_owned(), now().wall),
@@ -275,6 +271,7 @@ impl Progress {
             Settlement::Retry { delay_ms, .. } if delay_ms > 0 => {
                 let due = now().monotonic.saturating_add(micros(delay_ms));
                 self.leave(sequence);
+                self.open.let_go(sequence);
                 let delivery = self.open.get_mut(sequence).expect("it was open just now");
                 (delivery.state, delivery.deadline) = (State::Delayed, due);
                 self.delayed += 1;
@@ -291,7 +288,7 @@ impl Progress {
 
     /// Extends a claim to a new deadline; nothing when the delivery is not held under this lease id.
     pub(super) fn renew(&mut self, sequence: u64, lease_id: LeaseId, deadline: i64) -> Option<Settled> {
-        let delivery = self.open.get(sequence).filter(|delivery| delivery.is_held_by(lease_id))?;
+        let delivery = self.open.get(sequence).filter(|_| self.open.is_held(sequence, lease_id))?;
         let earlier = delivery.state == State::Leased && deadline < delivery.deadline;
         self.leave(sequence);
         let delivery = self.open.get_mut(sequence).expect("it was open just now");
@@ -363,7 +360,7 @@ impl Progress {
         self.deadlines.clear();
         self.dead.clear();
         self.reader = None;
-        (self.leased, self.delayed, self.passed_over) = (0, 0, 0);
+        (self.leased, self.expired, self.delayed, self.passed_over) = (0, 0, 0, 0);
         if let Some(keys) = &mut self.keys {
             keys.clear();
         }
@@ -424,13 +421,18 @@ impl Progress {
                 self.passed_over -= 1;
                 self.ready.remove(&sequence);
             }
-            State::Expired | State::Available => drop(self.ready.remove(&sequence)),
+            State::Expired => {
+                self.expired -= 1;
+                self.ready.remove(&sequence);
+            }
+            State::Available => drop(self.ready.remove(&sequence)),
         }
     }
 
     /// Ends the hold on an open delivery and lets a fetch take it.
     fn make_available(&mut self, sequence: u64) -> Settled {
         self.leave(sequence);
+        self.open.let_go(sequence);
         if let Some(delivery) = self.open.get_mut(sequence) {
             delivery.state = State::Available;
         }
@@ -480,7 +482,12 @@ impl Progress {
             }
             self.leave(sequence);
             let delivery = self.open.get_mut(sequence).expect("it was open just now");
-            delivery.state = if delivery.state == State::Leased { State::Expired } else { State::Available };
+            if delivery.state == State::Leased {
+                delivery.state = State::Expired;
+                self.expired += 1;
+            } else {
+                delivery.state = State::Available;
+            }
             self.offer(sequence);
         }
     }
