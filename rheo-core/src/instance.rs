@@ -53,27 +53,32 @@ const POLL: Duration = Duration::from_millis(200);
 /// ```
 pub fn open(url: &str, options: OpenOptions) -> Result<Instance> {
     options.check()?;
+    Instance::with_backend(open_backend(url, &options)?, options)
+}
+
+fn open_backend(url: &str, options: &OpenOptions) -> Result<Arc<dyn Backend>> {
     let Some((scheme, rest)) = url.split_once(':') else {
         return Err(Error::invalid(format!("{url:?} is not a backend's URL; memory: is one")));
     };
-    let clock = || Clock::new(options.clock);
-    let backend: Arc<dyn Backend> = match scheme {
-        "memory" if rest.is_empty() => Arc::new(MemoryBackend::new(clock())),
-        "memory" => return Err(Error::invalid(format!("{url:?}: memory: takes nothing after the colon"))),
+    match scheme {
+        "memory" if rest.is_empty() => Ok(Arc::new(MemoryBackend::new(Clock::new(options.clock)))),
+        "memory" => Err(Error::invalid(format!("{url:?}: memory: takes nothing after the colon"))),
         #[cfg(feature = "test-backends")]
         "native-stream-double" if rest.is_empty() => {
-            Arc::new(crate::backend::native_stream_double::NativeStreamDouble::new(clock()))
+            use crate::backend::native_stream_double::NativeStreamDouble;
+            Ok(Arc::new(NativeStreamDouble::new(Clock::new(options.clock))))
         }
         #[cfg(feature = "test-backends")]
-        "flaky" => Arc::new(crate::backend::flaky::Flaky::new(
-            open(rest, OpenOptions { name: None, ..options.clone() })?.backend(),
-        )),
-        "native-stream-double" | "flaky" => return Err(lacking(scheme, "test-backends")),
-        "journal" | "sqlite" | "redis" | "rediss" => return Err(lacking(scheme, scheme)),
-        "postgres" | "postgresql" => return Err(lacking(scheme, "postgres")),
-        _ => return Err(Error::invalid(format!("{scheme:?} is not the scheme of a backend; memory is one"))),
-    };
-    Instance::with_backend(backend, options)
+        "native-stream-double" => Err(Error::invalid(format!("{url:?}: it takes nothing after the colon"))),
+        #[cfg(feature = "test-backends")]
+        "flaky" => Ok(Arc::new(crate::backend::flaky::Flaky::new(open_backend(rest, options)?))),
+        #[cfg(not(feature = "test-backends"))]
+        "native-stream-double" | "flaky" => Err(lacking(scheme, "test-backends")),
+        "journal" | "sqlite" => Err(lacking(scheme, scheme)),
+        "redis" | "rediss" => Err(lacking(scheme, "redis")),
+        "postgres" | "postgresql" => Err(lacking(scheme, "postgres")),
+        _ => Err(Error::invalid(format!("{scheme:?} is not the scheme of a backend; memory is one"))),
+    }
 }
 
 fn lacking(scheme: &str, feature: &str) -> Error {
