@@ -4,7 +4,7 @@ use crate::append::{Append, AppendOptions};
 use crate::backend::{Binding, GroupRef, Settlement, StreamRef, Watch};
 use crate::dead_letter::{DeadLetter, DeadLetterOptions, Discard};
 use crate::delivery::{FetchOptions, ReadOptions, RetryOptions};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::group::{GroupInfo, GroupUpdate};
 use crate::instance::{Operations, reject_settlement, retry_settlement};
@@ -14,6 +14,7 @@ use crate::query::Query;
 use crate::query::run::{EventStream, Page};
 use crate::replay::{ReplayOptions, ResetOptions};
 use crate::stream::{StreamInfo, TrimOptions};
+use crate::timestamp::Timestamp;
 use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
@@ -247,12 +248,13 @@ impl Group {
         self.0.operations.delete_group(self.at())
     }
 
-    /// See [`Instance::ack`](crate::Instance::ack). A lease says by itself which group it belongs to.
+    /// See [`Instance::ack`](crate::Instance::ack). Like every settle of a group's handle, it refuses the lease of another
+    /// group as stale.
     ///
     /// # Errors
     /// The same.
     pub fn ack(&self, lease: impl AsRef<LeaseToken>) -> Result<()> {
-        self.0.operations.settle_one(lease.as_ref(), Settlement::Ack)
+        self.settle(lease.as_ref(), Settlement::Ack)
     }
 
     /// See [`Instance::retry`](crate::Instance::retry).
@@ -260,7 +262,7 @@ impl Group {
     /// # Errors
     /// The same.
     pub fn retry(&self, lease: impl AsRef<LeaseToken>, options: RetryOptions<'_>) -> Result<()> {
-        self.0.operations.settle_one(lease.as_ref(), retry_settlement(options)?)
+        self.settle(lease.as_ref(), retry_settlement(options)?)
     }
 
     /// See [`Instance::reject`](crate::Instance::reject).
@@ -268,7 +270,7 @@ impl Group {
     /// # Errors
     /// The same.
     pub fn reject(&self, lease: impl AsRef<LeaseToken>, reason: &str) -> Result<()> {
-        self.0.operations.settle_one(lease.as_ref(), reject_settlement(reason))
+        self.settle(lease.as_ref(), reject_settlement(reason))
     }
 
     /// See [`Instance::release`](crate::Instance::release).
@@ -276,7 +278,24 @@ impl Group {
     /// # Errors
     /// The same.
     pub fn release(&self, lease: impl AsRef<LeaseToken>) -> Result<()> {
-        self.0.operations.settle_one(lease.as_ref(), Settlement::Release)
+        self.settle(lease.as_ref(), Settlement::Release)
+    }
+
+    /// See [`Instance::renew`](crate::Instance::renew).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn renew(&self, lease: &Lease, lease_ms: Option<u64>) -> Result<Lease> {
+        self.renew_token(lease.token(), lease_ms).map(|expires_at| lease.renewed(expires_at))
+    }
+
+    /// See [`Instance::renew_token`](crate::Instance::renew_token).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn renew_token(&self, token: &LeaseToken, lease_ms: Option<u64>) -> Result<Timestamp> {
+        self.check_own(token)?;
+        self.0.operations.renew_one(token, lease_ms)
     }
 
     /// See [`Instance::ack_many`](crate::Instance::ack_many).
@@ -284,7 +303,79 @@ impl Group {
     /// # Errors
     /// The same.
     pub fn ack_many<L: AsRef<LeaseToken>>(&self, leases: &[L]) -> Result<Vec<Result<()>>> {
-        self.0.operations.settle_many(leases, Settlement::Ack)
+        self.each_own(leases, |own| self.0.operations.settle_many(own, Settlement::Ack))
+    }
+
+    /// See [`Instance::retry_many`](crate::Instance::retry_many).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn retry_many<L: AsRef<LeaseToken>>(&self, leases: &[L], options: RetryOptions<'_>) -> Result<Vec<Result<()>>> {
+        let settlement = retry_settlement(options)?;
+        self.each_own(leases, |own| self.0.operations.settle_many(own, settlement))
+    }
+
+    /// See [`Instance::reject_many`](crate::Instance::reject_many).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn reject_many<L: AsRef<LeaseToken>>(&self, leases: &[L], reason: &str) -> Result<Vec<Result<()>>> {
+        self.each_own(leases, |own| self.0.operations.settle_many(own, reject_settlement(reason)))
+    }
+
+    /// See [`Instance::release_many`](crate::Instance::release_many).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn release_many<L: AsRef<LeaseToken>>(&self, leases: &[L]) -> Result<Vec<Result<()>>> {
+        self.each_own(leases, |own| self.0.operations.settle_many(own, Settlement::Release))
+    }
+
+    /// See [`Instance::renew_many`](crate::Instance::renew_many).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn renew_many<L: AsRef<LeaseToken>>(
+        &self,
+        leases: &[L],
+        lease_ms: Option<u64>,
+    ) -> Result<Vec<Result<Timestamp>>> {
+        self.each_own(leases, |own| self.0.operations.renew_many(own, lease_ms))
+    }
+
+    #[inline]
+    fn settle(&self, token: &LeaseToken, settlement: Settlement<'_>) -> Result<()> {
+        self.check_own(token)?;
+        self.0.operations.settle_one(token, settlement)
+    }
+
+    #[inline]
+    fn check_own(&self, token: &LeaseToken) -> Result<()> {
+        if self.owns(token) { Ok(()) } else { Err(Error::stale_lease(token)) }
+    }
+
+    #[inline]
+    fn owns(&self, token: &LeaseToken) -> bool {
+        token.stream() == self.0.stream && token.group() == self.0.group
+    }
+
+    /// Does something to this group's leases; those of other groups are stale in their places.
+    fn each_own<L: AsRef<LeaseToken>, T>(
+        &self,
+        leases: &[L],
+        change: impl FnOnce(&[&LeaseToken]) -> Result<Vec<Result<T>>>,
+    ) -> Result<Vec<Result<T>>> {
+        let own: Vec<&LeaseToken> = leases.iter().map(AsRef::as_ref).filter(|token| self.owns(token)).collect();
+        let results = change(&own)?;
+        if own.len() == leases.len() {
+            return Ok(results);
+        }
+        let mut results = results.into_iter();
+        let result_of = |token: &LeaseToken| match self.owns(token) {
+            true => results.next().unwrap_or_else(|| Err(Error::stale_lease(token))),
+            false => Err(Error::stale_lease(token)),
+        };
+        Ok(leases.iter().map(AsRef::as_ref).map(result_of).collect())
     }
 }
 

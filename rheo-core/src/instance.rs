@@ -488,10 +488,7 @@ impl Instance {
     /// # Errors
     /// As [`renew`](Instance::renew).
     pub fn renew_token(&self, token: &LeaseToken, lease_ms: Option<u64>) -> Result<Timestamp> {
-        let mut results = [Ok(Timestamp::default())];
-        self.operations.renew(&[token], lease_ms, &mut results)?;
-        let [result] = results;
-        result
+        self.operations.renew_one(token, lease_ms)
     }
 
     /// Acks many: one result per lease, in order; one that fails changes nothing for the others.
@@ -536,10 +533,7 @@ impl Instance {
         leases: &[L],
         lease_ms: Option<u64>,
     ) -> Result<Vec<Result<Timestamp>>> {
-        let tokens = tokens(leases)?;
-        let mut results = vec![Ok(Timestamp::default()); leases.len()];
-        self.operations.renew(&tokens, lease_ms, &mut results)?;
-        Ok(results)
+        self.operations.renew_many(leases, lease_ms)
     }
 }
 
@@ -888,6 +882,24 @@ impl Operations {
         let tokens = tokens(leases)?;
         let mut results = vec![Ok(()); tokens.len()];
         backend.settle(&tokens, settlement, &mut results)?;
+        Ok(results)
+    }
+
+    pub(crate) fn renew_one(&self, token: &LeaseToken, lease_ms: Option<u64>) -> Result<Timestamp> {
+        let mut results = [Ok(Timestamp::default())];
+        self.renew(&[token], lease_ms, &mut results)?;
+        let [result] = results;
+        result
+    }
+
+    pub(crate) fn renew_many<L: AsRef<LeaseToken>>(
+        &self,
+        leases: &[L],
+        lease_ms: Option<u64>,
+    ) -> Result<Vec<Result<Timestamp>>> {
+        let tokens = tokens(leases)?;
+        let mut results = vec![Ok(Timestamp::default()); leases.len()];
+        self.renew(&tokens, lease_ms, &mut results)?;
         Ok(results)
     }
 

@@ -187,7 +187,7 @@ impl GroupEntry {
         let rewind = |partition: u32, after: u64| {
             let mut progress = self.partitions[partition as usize].progress.lock();
             let first = stream.partitions[partition as usize].log.lock().first();
-            progress.rewind(after.max(first - 1))
+            progress.rewind(after.max(first - 1).saturating_add(1))
         };
         match what {
             Replay::FromSequence(sequences) => {

@@ -160,7 +160,10 @@ impl MemoryBackend {
                 let mut freed = Settled::Quietly;
                 let mut progress = slot.progress.lock();
                 for (token, place) in tokens.iter().zip(results.iter_mut()) {
-                    // The receipt is the lease id's text; a token that carries another has a lease id of elsewhere.
+                    if has_foreign_receipt(token) && progress.is_held(token.sequence(), token.lease_id()) {
+                        *place = Err(Error::receipt_mismatch(token));
+                        continue;
+                    }
                     match change(&mut progress, group, token) {
                         Some((value, settled)) => {
                             *place = Ok(value);
@@ -195,6 +198,12 @@ impl MemoryBackend {
             None => Scope::All(stream.partition_count()),
         })
     }
+}
+
+/// Whether a token carries a receipt that no lease of this backend has: here it is always the lease id's text.
+#[inline]
+fn has_foreign_receipt(token: &LeaseToken) -> bool {
+    token.own_receipt().is_some_and(|receipt| receipt.as_bytes() != token.lease_id().to_text())
 }
 
 /// Some partitions of a stream, or all.

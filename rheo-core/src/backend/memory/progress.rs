@@ -151,6 +151,10 @@ impl Progress {
         self.open.first().unwrap_or(self.cursor) - 1
     }
 
+    pub(super) fn is_held(&self, sequence: u64, lease_id: LeaseId) -> bool {
+        self.open.is_held(sequence, lease_id)
+    }
+
     /// The lowest sequence that this group still needs, and whether it is a dead letter.
     pub(super) fn lowest_needed(&self) -> (u64, bool) {
         let unsettled = self.frontier() + 1;
@@ -309,10 +313,9 @@ impl Progress {
         None
     }
 
-    /// Moves the cursor back to `after` + 1, never forward, and forgets what was open or dead above; returns how many
+    /// Moves the cursor back, never forward, and forgets what was open or dead from there on; returns how many
     /// deliveries that makes available again.
-    pub(super) fn rewind(&mut self, after: u64) -> u64 {
-        let cursor = after + 1;
+    pub(super) fn rewind(&mut self, cursor: u64) -> u64 {
         if cursor >= self.cursor {
             return 0;
         }
