@@ -1,8 +1,8 @@
 //! A group: its options, and its progress in every partition.
 
-use super::Scope;
 use super::progress::{Counts, Dead, Progress};
 use super::stream::StreamEntry;
+use super::{Scope, earlier};
 use crate::backend::NewGroup;
 use crate::dead_letter::{DeadLetter, DeadLetterOptions, Discard, cursor_not_found};
 use crate::error::Result;
@@ -50,6 +50,14 @@ impl GroupEntry {
             ordering,
             turns: CachePadded::new(AtomicU64::new(0)),
             partitions: (0..stream.partition_count()).map(slot).collect(),
+        }
+    }
+
+    /// Takes note that the group is gone and gives back what it holds, whoever still holds the entry.
+    pub(super) fn delete(&self) {
+        self.deleted.store(true, Ordering::Release);
+        for slot in &self.partitions {
+            slot.progress.lock().clear();
         }
     }
 
@@ -110,7 +118,7 @@ impl GroupEntry {
             if lag.1.lag() > 0 {
                 let log = stream.partitions[partition as usize].log.lock();
                 let timestamp = log.record(lag.1.frontier + 1).map(|record| record.timestamp());
-                oldest_unsettled_at = oldest_unsettled_at.into_iter().chain(timestamp).min();
+                oldest_unsettled_at = earlier(oldest_unsettled_at, timestamp);
             }
             lag
         });

@@ -327,7 +327,7 @@ impl Backend for MemoryBackend {
         let stream = self.stream(StreamRef { name: group.stream, binding: None })?;
         let mut groups = stream.groups.write();
         let entry = groups.remove(group.name).ok_or_else(|| Error::group_not_found(group.stream, group.name))?;
-        entry.deleted.store(true, Ordering::Release);
+        entry.delete();
         let names = GroupNames(group.stream, group.name);
         self.groups.write().unwrap_or_else(PoisonError::into_inner).remove(&names);
         drop(groups);
@@ -390,7 +390,7 @@ impl Backend for MemoryBackend {
             let mut due: Option<i64> = None;
             for step in 0..scope.len() {
                 let partition = scope.get((begin + step) % scope.len());
-                due = due.into_iter().chain(fetching.claim_from(partition, leases)).min();
+                due = earlier(due, fetching.claim_from(partition, leases));
                 if leases.len() >= request.limit {
                     break;
                 }
@@ -481,6 +481,23 @@ impl MemoryBackend {
     }
 }
 
+impl Drop for MemoryBackend {
+    /// Leases may outlive the backend. They keep their events alive, but not the stream around them.
+    fn drop(&mut self) {
+        for stream in self.streams.get_mut().unwrap_or_else(PoisonError::into_inner).values() {
+            wake_all(stream.delete());
+        }
+    }
+}
+
+/// The lesser of two, where there are two.
+fn earlier<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
 /// One fetch, as it goes through the partitions.
 struct Fetching<'a> {
     stream: &'a Arc<StreamEntry>,
@@ -519,10 +536,42 @@ impl Fetching<'_> {
             let token = LeaseToken::new(context, partition, event.sequence(), lease_id, None, request.lease_ms);
             leases.push(Lease::new(token, event, attempt, now.wall, expires_at));
         });
-        progress.context = Some(context);
+        // The context leads back to this group, and is taken away when that is deleted, after it is marked so.
+        if !stream.deleted.load(Ordering::Acquire) && !group.deleted.load(Ordering::Acquire) {
+            progress.context = Some(context);
+        }
         if leases.len() > before {
             slot.served.store(turn, Ordering::Relaxed);
         }
         if leases.is_empty() { progress.next_deadline() } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FetchOptions, GroupOptions, OpenOptions};
+
+    /// Leases lead back to their stream and group; none of that may keep them alive.
+    #[test]
+    fn nothing_stays_of_what_was_deleted_or_dropped() {
+        let backend = Arc::new(MemoryBackend::new(Clock::system()));
+        let db = crate::Instance::with_backend(backend.clone(), OpenOptions::new()).unwrap();
+        let mut entries = Vec::new();
+        for stream in ["deleted", "group deleted", "dropped"] {
+            db.create_stream(stream, StreamOptions::default()).unwrap();
+            db.create_group(stream, "g", &GroupOptions::default()).unwrap();
+            db.append(stream, &Append::json("1")).unwrap();
+            assert_eq!(db.fetch(stream, "g", &FetchOptions::new()).unwrap().len(), 1);
+            let place = GroupRef { stream, name: "g", binding: None };
+            let (stream, group) = backend.group(place).unwrap();
+            entries.push((Arc::downgrade(&stream), Arc::downgrade(&group)));
+        }
+        db.delete_stream("deleted", true).unwrap();
+        assert!(entries[0].0.upgrade().is_none() && entries[0].1.upgrade().is_none());
+        db.delete_group("group deleted", "g").unwrap();
+        assert!(entries[1].1.upgrade().is_none());
+        drop((db, backend));
+        assert!(entries.iter().all(|(stream, group)| stream.upgrade().is_none() && group.upgrade().is_none()));
     }
 }

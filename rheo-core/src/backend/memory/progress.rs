@@ -355,6 +355,12 @@ impl Progress {
         true
     }
 
+    /// Forgets everything, for good.
+    pub(super) fn clear(&mut self) {
+        self.reset(1);
+        self.context = None;
+    }
+
     /// Forgets everything and starts over at `cursor`.
     pub(super) fn reset(&mut self, cursor: u64) {
         self.cursor = cursor;

@@ -319,10 +319,7 @@ impl StreamEntry {
         self.deleted.store(true, Ordering::Release);
         let mut groups = self.groups.write();
         for group in std::mem::take(&mut *groups).into_values() {
-            group.deleted.store(true, Ordering::Release);
-            for slot in &group.partitions {
-                slot.progress.lock().reset(1);
-            }
+            group.delete();
         }
         for shard in &self.ids {
             *shard.lock() = Ids::default();
