@@ -471,6 +471,9 @@ impl Progress {
     fn compact_deadlines(&mut self) {
         let mut entries = std::mem::take(&mut self.deadlines).into_vec();
         entries.retain(|Reverse((deadline, sequence))| self.is_due_at(*sequence, *deadline));
+        // While a clock stands still, a delivery that is claimed or renewed again has the same deadline again.
+        entries.sort_unstable();
+        entries.dedup();
         entries.shrink_to(4 * entries.len() + 64);
         self.deadlines = BinaryHeap::from(entries);
     }
@@ -505,4 +508,36 @@ impl Progress {
 /// Milliseconds as microseconds; durations are at most ten years.
 pub(super) fn micros(millis: u64) -> i64 {
     i64::try_from(millis).unwrap_or(i64::MAX).saturating_mul(1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Append, Clock, FetchOptions, GroupOptions, Instance, OpenOptions, StreamOptions};
+
+    /// The deadlines kept for the one partition of stream `s` and group `g`.
+    fn deadlines(backend: &super::super::MemoryBackend) -> usize {
+        let place = crate::backend::GroupRef { stream: "s", name: "g", binding: None };
+        backend.group(place).unwrap().1.partitions[0].progress.lock().deadlines.len()
+    }
+
+    #[test]
+    fn deadlines_of_the_past_do_not_pile_up() {
+        for clock in [Clock::system(), Clock::manual(Timestamp::from_micros(0))] {
+            let backend = Arc::new(super::super::MemoryBackend::new(clock));
+            let db = Instance::with_backend(backend.clone(), OpenOptions::new()).unwrap();
+            db.create_stream("s", StreamOptions::default()).unwrap();
+            db.create_group("s", "g", &GroupOptions::default()).unwrap();
+            for _ in 0..3 {
+                db.append("s", &Append::json("1")).unwrap();
+            }
+            let held = db.fetch("s", "g", &FetchOptions::new().limit(1)).unwrap();
+            for _ in 0..1000 {
+                db.renew(&held[0], None).unwrap();
+                let leases = db.fetch("s", "g", &FetchOptions::new()).unwrap();
+                db.release_many(&leases).unwrap();
+            }
+            assert!(deadlines(&backend) <= 64 + 2 * 3, "{}", deadlines(&backend));
+        }
+    }
 }
