@@ -125,7 +125,8 @@ pub enum Settlement<'a> {
 pub struct Scan<'a> {
     /// The query. A backend may leave out what it can tell not to match; the facade decides by itself what does.
     pub query: &'a Query,
-    /// By partition, the sequence after which to begin. Partitions that are left out are not visited.
+    /// By partition, the sequence after which to begin or, descending, before reaching which to end (exclusive either
+    /// way). Partitions that are left out are not visited.
     pub positions: &'a [(u32, u64)],
     /// Visit descending by sequence instead of ascending; ties ascend by partition either way.
     pub descending: bool,
@@ -177,7 +178,8 @@ pub trait Backend: Send + Sync + 'static {
         Err(Error::unsupported("a manual clock"))
     }
 
-    /// Flushes, gives resources up and wakes every waiter. Called once; later calls do not reach the backend.
+    /// Flushes, gives resources up and wakes every waiter, also when it fails. Called once; later calls do not reach
+    /// the backend.
     ///
     /// # Errors
     /// `failed`, `ambiguous` when flushing did.

@@ -210,9 +210,16 @@ impl Error {
         self.code().retriable()
     }
 
+    /// `invalid_argument`. The text says which argument, its value and what it takes.
     #[cold]
-    pub(crate) fn invalid(message: impl Into<String>) -> Error {
+    pub fn invalid(message: impl Into<String>) -> Error {
         Error::new(ErrorCode::InvalidArgument, message)
+    }
+
+    /// `already_exists`, in the words every backend uses; `what` is the thing with its name.
+    #[cold]
+    pub fn already_exists(what: &str) -> Error {
+        Error::new(ErrorCode::AlreadyExists, format!("{what} exists; use it as it is, or choose another name"))
     }
 
     /// `stream_not_found`, in the words every backend uses.

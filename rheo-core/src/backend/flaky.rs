@@ -132,13 +132,13 @@ impl Flaky {
     pub fn arm(&self, fault: Fault, operation: &str, count: u64) -> Result<()> {
         let known = OPERATIONS.into_iter().find(|known| *known == operation);
         if known.is_none() && operation != "any" {
-            return Err(invalid(format!(
+            return Err(Error::invalid(format!(
                 "{operation:?} is not an operation that can fail; there are any, {}",
                 OPERATIONS.join(", ")
             )));
         }
         if count == 0 {
-            return Err(invalid(format!("the count of calls of {operation:?} is 0; it takes at least 1")));
+            return Err(Error::invalid(format!("the count of calls of {operation:?} is 0; it takes at least 1")));
         }
         self.armed.lock().push(Armed { fault, operation: known, left: count });
         Ok(())
@@ -153,7 +153,7 @@ impl Flaky {
         let count = parts.next().and_then(|count| count.parse().ok());
         Some(match (fault, operation, count, parts.next()) {
             (Some(fault), Some(operation), Some(count), None) => self.arm(fault, operation, count),
-            _ => Err(invalid(format!(
+            _ => Err(Error::invalid(format!(
                 "{name:?} is not a command; the form is {COMMAND}FAULT:OPERATION:COUNT with the FAULT {}",
                 Fault::ALL.map(Fault::name).join(", ")
             ))),
@@ -326,10 +326,6 @@ impl Backend for Flaky {
     fn watch(&self, group: GroupRef<'_>, partitions: Option<&[u32]>, waker: &Waker) -> Result<Watch> {
         self.call("watch", |inner| inner.watch(group, partitions, waker))
     }
-}
-
-fn invalid(message: String) -> Error {
-    Error::new(ErrorCode::InvalidArgument, message)
 }
 
 #[cfg(test)]

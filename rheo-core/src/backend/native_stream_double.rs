@@ -22,9 +22,9 @@ mod store;
 
 use crate::backend::{Backend, Binding, FetchRequest, GroupRef, NewGroup, Scan, Settlement, StreamRef, Watch};
 use crate::{
-    Append, Capabilities, Clock, DeadLetter, DeadLetterOptions, Discard, Error, ErrorCode, Event, GroupInfo,
-    GroupUpdate, Lag, Lease, LeaseContext, LeaseToken, PartitionInfo, PartitionLag, Replay, Result, RetentionHold,
-    Start, StreamInfo, StreamOptions, Timestamp, Trim, cursor_not_found,
+    Append, Capabilities, Clock, DeadLetter, DeadLetterOptions, Discard, Error, Event, GroupInfo, GroupUpdate, Lag,
+    Lease, LeaseContext, LeaseToken, PartitionInfo, PartitionLag, Replay, Result, RetentionHold, Start, StreamInfo,
+    StreamOptions, Timestamp, Trim, cursor_not_found,
 };
 use group::{Group, later};
 use log::Log;
@@ -85,7 +85,7 @@ impl Backend for NativeStreamDouble {
     fn create_stream(&self, stream: StreamRef<'_>, options: &StreamOptions) -> Result<()> {
         let mut store = self.store.lock();
         if store.streams.contains_key(stream.name) {
-            return Err(already_exists(&format!("stream {:?}", stream.name)));
+            return Err(Error::already_exists(&format!("stream {:?}", stream.name)));
         }
         store.add_stream(stream.name, options.partition_count);
         Ok(())
@@ -124,7 +124,7 @@ impl Backend for NativeStreamDouble {
         let mut store = self.store.lock();
         let Stream { entries, groups } = store.stream_mut(group.stream)?;
         if groups.contains_key(group.name) {
-            return Err(already_exists(&format!("group {:?} of stream {:?}", group.name, group.stream)));
+            return Err(Error::already_exists(&format!("group {:?} of stream {:?}", group.name, group.stream)));
         }
         new.start.check(group.stream, entries.partition_count())?;
         let beginning = Start::default();
@@ -470,13 +470,10 @@ impl Drop for Registration {
     }
 }
 
-fn already_exists(what: &str) -> Error {
-    Error::new(ErrorCode::AlreadyExists, format!("{what} exists; choose another name, or use it as it is"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorCode;
     use crate::{FetchOptions, GroupOptions, Instance, LeaseId, OpenOptions, RetryOptions};
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::task::Wake;

@@ -13,7 +13,7 @@ use crate::replay::Replay;
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 pub(super) struct GroupEntry {
     pub(super) name: Arc<str>,
@@ -22,13 +22,15 @@ pub(super) struct GroupEntry {
     pub(super) max_deliveries: AtomicU32,
     ordering: KeyOrdering,
     /// Counts fetches, where there are several partitions to be fair to.
-    turns: CachePadded<AtomicU64>,
+    fetches: CachePadded<AtomicU64>,
+    /// Counts fetches over a great many partitions.
+    turns: AtomicUsize,
     pub(super) partitions: Box<[CachePadded<Slot>]>,
 }
 
 pub(super) struct Slot {
     pub(super) progress: Mutex<Progress>,
-    /// The turn at which the partition was last served.
+    /// The number of the fetch that served the partition last.
     pub(super) served: AtomicU64,
 }
 
@@ -48,7 +50,8 @@ impl GroupEntry {
             max_attempts: AtomicU32::new(max_attempts),
             max_deliveries: AtomicU32::new(max_deliveries),
             ordering,
-            turns: CachePadded::new(AtomicU64::new(0)),
+            fetches: CachePadded::new(AtomicU64::new(0)),
+            turns: AtomicUsize::new(0),
             partitions: (0..stream.partition_count()).map(slot).collect(),
         }
     }
@@ -70,23 +73,23 @@ impl GroupEntry {
         }
     }
 
-    /// With which partition of the scope a fetch begins, as an index, and the number of its turn. Over all partitions
-    /// each is the first in turn, so that concurrent fetches meet less; over a set it is the one that was served
-    /// longest ago, since fetches over other sets come in between.
+    /// With which partition of the scope a fetch begins, as an index, and the number that marks what it serves: with the
+    /// one that was served longest ago. Over a great many partitions, where looking at all of them would cost more
+    /// than the fetch, each is the first in turn.
     #[inline]
     pub(super) fn begin_with(&self, scope: Scope<'_>) -> (usize, u64) {
+        /// So many marks are looked at without a thought.
+        const FEW: usize = 64;
         if let Scope::All(1) = scope {
             return (0, 0);
         }
-        let turn = self.turns.fetch_add(1, Ordering::Relaxed);
+        let fetch = self.fetches.fetch_add(1, Ordering::Relaxed) + 1;
+        let served = |index: usize| self.partitions[scope.get(index) as usize].served.load(Ordering::Relaxed);
         let begin = match scope {
-            Scope::All(count) => (turn % u64::from(count)) as usize,
-            Scope::Set(set) => {
-                let served = |partition: u32| self.partitions[partition as usize].served.load(Ordering::Relaxed);
-                (0..set.len()).min_by_key(|index| served(set[*index])).unwrap_or(0)
-            }
+            Scope::All(count) if count as usize > FEW => self.turns.fetch_add(1, Ordering::Relaxed) % count as usize,
+            _ => (0..scope.len()).min_by_key(|index| served(*index)).unwrap_or(0),
         };
-        (begin, turn + 1)
+        (begin, fetch)
     }
 
     fn partition_lag(&self, stream: &StreamEntry, partition: u32, progress: &Progress) -> (u32, PartitionLag) {

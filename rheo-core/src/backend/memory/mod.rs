@@ -21,7 +21,7 @@ use crate::backend::{Backend, Binding, FetchRequest, GroupRef, NewGroup, Scan, S
 use crate::capabilities::Capabilities;
 use crate::clock::{Clock, Reading};
 use crate::dead_letter::{DeadLetter, DeadLetterOptions, Discard};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::group::{GroupInfo, GroupUpdate, Start};
 use crate::lag::Lag;
@@ -263,7 +263,7 @@ impl Backend for MemoryBackend {
     fn create_stream(&self, stream: StreamRef<'_>, options: &StreamOptions) -> Result<()> {
         let mut streams = self.streams.write().unwrap_or_else(PoisonError::into_inner);
         if streams.contains_key(stream.name) {
-            return Err(Error::new(ErrorCode::AlreadyExists, format!("stream {:?} exists", stream.name)));
+            return Err(Error::already_exists(&format!("stream {:?}", stream.name)));
         }
         let name: Arc<str> = stream.name.into();
         let owner = std::ptr::from_ref(self).addr();
@@ -302,10 +302,7 @@ impl Backend for MemoryBackend {
             return Err(Error::stream_not_found(group.stream));
         }
         if groups.contains_key(group.name) {
-            return Err(Error::new(
-                ErrorCode::AlreadyExists,
-                format!("stream {:?} has a group {:?}", group.stream, group.name),
-            ));
+            return Err(Error::already_exists(&format!("group {:?} of stream {:?}", group.name, group.stream)));
         }
         new.start.check(&stream.name, stream.partition_count())?;
         let entry = Arc::new(GroupEntry::new(group.name.into(), new, &stream));
@@ -385,8 +382,8 @@ impl Backend for MemoryBackend {
         self.with_group(group, |stream, group| {
             let scope = MemoryBackend::scope(stream, request.partitions)?;
             let now = self.clock.read();
-            let (begin, turn) = group.begin_with(scope);
-            let fetching = Fetching { stream, group, request, now, turn };
+            let (begin, number) = group.begin_with(scope);
+            let fetching = Fetching { stream, group, request, now, number };
             let mut due: Option<i64> = None;
             for step in 0..scope.len() {
                 let partition = scope.get((begin + step) % scope.len());
@@ -504,7 +501,8 @@ struct Fetching<'a> {
     group: &'a Arc<GroupEntry>,
     request: &'a FetchRequest<'a>,
     now: Reading,
-    turn: u64,
+    /// Marks the partitions that it serves.
+    number: u64,
 }
 
 impl Fetching<'_> {
@@ -512,7 +510,7 @@ impl Fetching<'_> {
     /// found so far.
     #[inline]
     fn claim_from(&self, partition: u32, leases: &mut Vec<Lease>) -> Option<i64> {
-        let Fetching { stream, group, request, now, turn } = *self;
+        let Fetching { stream, group, request, now, number } = *self;
         let lease_micros = micros(request.lease_ms);
         let expires_at = Timestamp::from_micros(now.wall.as_micros().saturating_add(lease_micros));
         let place = &stream.partitions[partition as usize];
@@ -541,7 +539,7 @@ impl Fetching<'_> {
             progress.context = Some(context);
         }
         if leases.len() > before {
-            slot.served.store(turn, Ordering::Relaxed);
+            slot.served.store(number, Ordering::Relaxed);
         }
         if leases.is_empty() { progress.next_deadline() } else { None }
     }
