@@ -1,0 +1,2513 @@
+/*
+ * rheo.h - event streams with consumer groups under fenced leases, for C and C++.
+ *
+ * Generated from rheo-ffi/src/c by `make header`: change it there.
+ *
+ * Rheo keeps append-only streams of events, split into partitions, and lets groups of consumers take events under
+ * leases. A lease ends by a settle (ack, retry, reject, release) or by expiry; an expired one is fenced off as soon
+ * as another consumer holds the event. Delivery is at-least-once; order holds within a partition.
+ *
+ * A first program, without its error handling:
+ *
+ *     rheo_instance *db;
+ *     rheo_instance_open(RHEO_TEXT("memory:"), NULL, &db, NULL);
+ *     rheo_instance_create_stream(db, RHEO_TEXT("orders"), NULL, NULL);
+ *     rheo_instance_create_group(db, RHEO_TEXT("orders"), RHEO_TEXT("billing"), NULL, NULL);
+ *     rheo_instance_append(db, RHEO_TEXT("orders"), RHEO_TEXT("{\"total\":12.5}"), RHEO_ENCODING_JSON,
+ *                          NULL, NULL, NULL, NULL);
+ *
+ *     rheo_lease_list *leases;
+ *     rheo_lease_list_new(&leases, NULL);
+ *     rheo_instance_fetch(db, RHEO_TEXT("orders"), RHEO_TEXT("billing"), NULL, leases, NULL);
+ *     for (size_t i = 0; i < rheo_lease_list_len(leases); i++) {
+ *         const rheo_lease *lease = rheo_lease_list_get(leases, i);
+ *         rheo_bytes payload = rheo_event_payload(rheo_lease_event(lease));
+ *         printf("%.*s\n", RHEO_PRINT(payload));
+ *         rheo_instance_ack(db, lease, NULL);
+ *     }
+ *     rheo_lease_list_free(leases);
+ *     rheo_instance_free(db);
+ *
+ * CONVENTIONS
+ *
+ * Names. Functions are rheo_NOUN_VERB and take the noun first. Types are rheo_NOUN, constants RHEO_...
+ *
+ * Status. A function that can fail returns a rheo_status: RHEO_OK, or the number of an error. "There is nothing" is
+ * RHEO_OK with a count of 0, an empty list or a NULL output. Where a function names its statuses, these may come as
+ * well: RHEO_ERROR_INVALID_ARGUMENT for any argument that is malformed; RHEO_ERROR_CLOSED for an instance that was
+ * closed; RHEO_ERROR_FORKED in a process that was forked off after the instance was opened; with stores outside this
+ * process RHEO_ERROR_BACKEND_UNAVAILABLE, RHEO_ERROR_FAILED, RHEO_ERROR_AMBIGUOUS and RHEO_ERROR_TIMEOUT; and
+ * RHEO_ERROR_INTERNAL, which is a bug of the library. No function ends the program.
+ *
+ * Errors. The last parameter may be NULL. Otherwise it is set to NULL, and when the function fails to an error that
+ * the caller frees with rheo_error_free. Errors are values: there is no "last error" of a thread.
+ *
+ * Outputs. They are set to NULL or 0 at the start and written only on success. Those that may be NULL are said to.
+ *
+ * Ownership. What a function writes to a `T **out` is the caller's, to be freed with that type's _free; handles may
+ * be freed in any order, for each keeps alive what it needs. A `const T *` that a function returns belongs to the
+ * handle it came from. So does what a rheo_bytes points to: it lives until that handle is freed or filled again, and
+ * is never passed to free(). A view may be given to any function but one that fills the handle it came from (the
+ * cursor of a page excepted). Every _free takes NULL. Closing (which may fail, and flushes) is apart from freeing.
+ *
+ * Texts and bytes come in as pointer and length, are not kept, and need no NUL at the end. NULL is allowed with
+ * length 0 only. Texts are UTF-8. RHEO_TEXT gives both arguments for a NUL-terminated string.
+ *
+ * Numbers. Times are microseconds since the Unix epoch, UTC; durations are milliseconds, at most ten years. Counts,
+ * limits and durations are signed, so that a negative one is an error and not a large one. Constants of a kind cross
+ * as integers and are checked.
+ *
+ * Options are handles with setters; NULL means that nothing is set. They are read by the call and can serve many.
+ *
+ * Threads. Each type says who may use it. "One thread at a time" means: not two at once; which thread does not
+ * matter. Functions wait only where they say so, or where the store is not in this process. Nothing here may be
+ * called from a signal handler.
+ *
+ * NULL for a handle is an error where there is a status; a function that only reads something gives 0, NULL or an
+ * empty view for it.
+ */
+
+#ifndef RHEO_H
+#define RHEO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/** The version that a program is compiled against; `rheo_version` gives the one it runs with. */
+#define RHEO_VERSION_MAJOR 0
+#define RHEO_VERSION_MINOR 1
+#define RHEO_VERSION_PATCH 0
+#define RHEO_VERSION "0.1.0"
+
+/** The version of the ABI, as in `librheo.so.0`; `rheo_abi_version` gives the one of the library. */
+#define RHEO_ABI_VERSION 0
+
+/** The two arguments for a NUL-terminated string: pointer and length. Evaluates `text` twice. */
+#define RHEO_TEXT(text) (text), strlen(text)
+
+/** The two arguments for `%.*s` of printf, from a rheo_bytes. Evaluates `bytes` twice. */
+#define RHEO_PRINT(bytes) (int)(bytes).len, (const char *)(bytes).data
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The handles, each documented in its section. */
+typedef struct rheo_error rheo_error;
+typedef struct rheo_options rheo_options;
+typedef struct rheo_instance rheo_instance;
+typedef struct rheo_results rheo_results;
+typedef struct rheo_stream rheo_stream;
+typedef struct rheo_group rheo_group;
+typedef struct rheo_stream_options rheo_stream_options;
+typedef struct rheo_group_options rheo_group_options;
+typedef struct rheo_update_options rheo_update_options;
+typedef struct rheo_append_options rheo_append_options;
+typedef struct rheo_batch rheo_batch;
+typedef struct rheo_query rheo_query;
+typedef struct rheo_trim_options rheo_trim_options;
+typedef struct rheo_fetch_options rheo_fetch_options;
+typedef struct rheo_interrupt rheo_interrupt;
+typedef struct rheo_dead_letter_options rheo_dead_letter_options;
+typedef struct rheo_replay_options rheo_replay_options;
+typedef struct rheo_reset_options rheo_reset_options;
+typedef struct rheo_event rheo_event;
+typedef struct rheo_event_list rheo_event_list;
+typedef struct rheo_event_iterator rheo_event_iterator;
+typedef struct rheo_lease rheo_lease;
+typedef struct rheo_lease_list rheo_lease_list;
+typedef struct rheo_name_list rheo_name_list;
+typedef struct rheo_stream_info rheo_stream_info;
+typedef struct rheo_lag rheo_lag;
+typedef struct rheo_group_info rheo_group_info;
+typedef struct rheo_dead_letter rheo_dead_letter;
+typedef struct rheo_dead_letter_list rheo_dead_letter_list;
+typedef struct rheo_capabilities rheo_capabilities;
+
+/* ====================================================================================================
+ * Values
+ *
+ * Statuses, values that cross as integers, and plain views. Views are the only structs that a program sees into;
+ * they are returned or filled, and what they point to belongs to the handle that gave them.
+ * ==================================================================================================== */
+
+/** What a function answers: `RHEO_OK`, or the number of an error (`RHEO_ERROR_...`). */
+typedef int32_t rheo_status;
+
+/** It was done. "There is nothing" is also fine: a count of 0 or a NULL output. */
+#define RHEO_OK 0
+
+/** What a holder of a lease may conclude from a settle that failed. */
+typedef int32_t rheo_settle_class;
+
+/** The error says nothing of a lease. */
+#define RHEO_SETTLE_NONE 0
+
+/** The lease is gone: drop it and stop renewing. */
+#define RHEO_SETTLE_LOST 1
+
+/** Nothing was done: the settle may be tried again. */
+#define RHEO_SETTLE_DEFINITE 2
+
+/** Whether it was done is not known: leave the lease to expire. Fencing protects a settle that did happen. */
+#define RHEO_SETTLE_UNKNOWN 3
+
+/** Whether calling again as before can help. */
+typedef int32_t rheo_retriable;
+
+/** Calling again gives the same error. */
+#define RHEO_RETRIABLE_NO 0
+
+/** The call may be repeated as it is. */
+#define RHEO_RETRIABLE_YES 1
+
+/** An append that carries an explicit id may be repeated with that id; it then appends nothing twice. */
+#define RHEO_RETRIABLE_WITH_SAME_ID 2
+
+/** How a payload is tagged. Rheo never alters a payload. */
+typedef int32_t rheo_encoding;
+
+/** Bytes of any kind. */
+#define RHEO_ENCODING_BYTES 0
+
+/** JSON text. Not checked: what does not parse has no fields to query. */
+#define RHEO_ENCODING_JSON 1
+
+/** Whether a group keeps the order of events that share a key. */
+typedef int32_t rheo_ordering;
+
+/** Events of one key may be in flight at the same time. */
+#define RHEO_ORDERING_NONE 0
+
+/** While an event of a key is open, no later event of that key in its partition is offered. */
+#define RHEO_ORDERING_KEY 1
+
+/** How an instance tells the time. */
+typedef int32_t rheo_clock;
+
+/** By the machine's clock, or the store's. */
+#define RHEO_CLOCK_SYSTEM 0
+
+/** By a clock that stands still and moves only by `rheo_instance_advance_clock`: for tests. */
+#define RHEO_CLOCK_MANUAL 1
+
+/** What a query orders by. */
+typedef int32_t rheo_order_field;
+
+/** The position in the partition. */
+#define RHEO_ORDER_FIELD_SEQUENCE 0
+
+/** The event's time. */
+#define RHEO_ORDER_FIELD_TIMESTAMP 1
+
+/** Which way a query orders. */
+typedef int32_t rheo_direction;
+
+/** Lowest first. */
+#define RHEO_DIRECTION_ASC 0
+
+/** Highest first. */
+#define RHEO_DIRECTION_DESC 1
+
+/**
+ * Text or bytes that belong to a handle and live until that handle is freed or refilled. Not NUL-terminated. `data`
+ * is NULL where there is nothing (an event without a key); it is not NULL for a text that is there and empty.
+ */
+typedef struct rheo_bytes {
+    /** The first byte. */
+    const uint8_t *data;
+    /** How many bytes. */
+    size_t len;
+} rheo_bytes;
+
+/** Where an appended event lies. */
+typedef struct rheo_position {
+    /** The event's sequence, from 1; 0 in an output that was not written. */
+    uint64_t sequence;
+    /** The event's partition, from 0. */
+    uint32_t partition;
+    /** Whether the stream held an event of this id already, so that nothing was appended. */
+    bool deduplicated;
+} rheo_position;
+
+/** A group's progress in one partition. */
+typedef struct rheo_partition_lag {
+    /** The lowest open sequence - 1, or the cursor - 1 when nothing is open. */
+    uint64_t frontier;
+    /** The last visible sequence; 0 when the partition never held an event. */
+    uint64_t high_watermark;
+    /** High watermark - frontier, never below 0. */
+    uint64_t lag;
+    /** The partition, from 0. */
+    uint32_t partition;
+} rheo_partition_lag;
+
+/** What there is to know of a partition. */
+typedef struct rheo_partition_info {
+    /** The first sequence that is kept; high watermark + 1 when none is. */
+    uint64_t first_sequence;
+    /** The last visible sequence; 0 when there never was one. */
+    uint64_t high_watermark;
+    /** Bytes kept: payload, metadata, id, key and type. */
+    uint64_t bytes;
+    /** The group that keeps the lowest kept event from being trimmed without force; `data` is NULL when none does. */
+    rheo_bytes held_by;
+    /** The lowest sequence that the group holds; 0 when none does. */
+    uint64_t held_sequence;
+    /** The partition, from 0. */
+    uint32_t partition;
+    /** Whether what is held is a dead letter of the group; otherwise the group has not passed it. */
+    bool held_dead_letter;
+} rheo_partition_info;
+
+/*
+ * The errors. After each number: what a holder of a lease may conclude from it (RHEO_SETTLE_...), and whether calling
+ * again can help (RHEO_RETRIABLE_...). Numbers are never used for something else.
+ */
+
+/** The stream does not exist. */
+#define RHEO_ERROR_STREAM_NOT_FOUND 101 /* lost, not retriable */
+
+/** The stream exists, the group does not. */
+#define RHEO_ERROR_GROUP_NOT_FOUND 102 /* lost, not retriable */
+
+/** A stream, a group or an instance of that name exists. */
+#define RHEO_ERROR_ALREADY_EXISTS 103 /* none, not retriable */
+
+/** No dead letter has the id to go on after. */
+#define RHEO_ERROR_CURSOR_NOT_FOUND 104 /* none, not retriable */
+
+/** The delivery is not leased under this lease: it ended, or another holder has it. */
+#define RHEO_ERROR_STALE_LEASE 201 /* lost, not retriable */
+
+/** The lease id fits, the store's own receipt does not. */
+#define RHEO_ERROR_RECEIPT_MISMATCH 202 /* lost, not retriable */
+
+/** The form or the value of an argument is not allowed. */
+#define RHEO_ERROR_INVALID_ARGUMENT 301 /* definite, not retriable */
+
+/** The stream has no such partition. */
+#define RHEO_ERROR_INVALID_PARTITION 302 /* none, not retriable */
+
+/** A stream has 1 to 65,536 partitions. */
+#define RHEO_ERROR_INVALID_PARTITION_COUNT 303 /* none, not retriable */
+
+/** A replay takes exactly one way of saying what to replay. */
+#define RHEO_ERROR_INVALID_REPLAY_OPTS 304 /* none, not retriable */
+
+/** The operation destroys something and wants to be confirmed. */
+#define RHEO_ERROR_CONFIRM_REQUIRED 305 /* none, not retriable */
+
+/** The payload is larger than the instance's max_payload_bytes. */
+#define RHEO_ERROR_PAYLOAD_TOO_LARGE 306 /* none, not retriable */
+
+/** This build, or this backend, cannot do it. */
+#define RHEO_ERROR_UNSUPPORTED 307 /* definite, not retriable */
+
+/** The store cannot be reached. */
+#define RHEO_ERROR_BACKEND_UNAVAILABLE 401 /* unknown, retriable */
+
+/** It was definitely not done; the cause says why. */
+#define RHEO_ERROR_FAILED 402 /* definite, retriable */
+
+/** Whether it was done is not known; the cause says why. */
+#define RHEO_ERROR_AMBIGUOUS 403 /* unknown, retriable with the same id */
+
+/** The store did not answer in time. */
+#define RHEO_ERROR_TIMEOUT 404 /* unknown, retriable */
+
+/** A drain is pending already. */
+#define RHEO_ERROR_ALREADY_DRAINING 405 /* none, not retriable */
+
+/** The instance was closed. */
+#define RHEO_ERROR_CLOSED 501 /* unknown, not retriable */
+
+/** The instance was opened before this process was forked off. */
+#define RHEO_ERROR_FORKED 502 /* unknown, not retriable */
+
+/** An earlier sync failed; open the instance anew. */
+#define RHEO_ERROR_POISONED 503 /* unknown, not retriable */
+
+/** Another process holds the journal. */
+#define RHEO_ERROR_LOCKED 504 /* none, retriable */
+
+/** Stored data fails its check. */
+#define RHEO_ERROR_CORRUPT 505 /* none, not retriable */
+
+/** The data was stored by a newer format. */
+#define RHEO_ERROR_VERSION_MISMATCH 506 /* none, not retriable */
+
+/** A bug of the library. */
+#define RHEO_ERROR_INTERNAL 901 /* unknown, not retriable */
+
+/* ====================================================================================================
+ * Library
+ *
+ * Which library this is. The macros say what a program was compiled against, the functions what it runs with.
+ * ==================================================================================================== */
+
+/** The library's version as text, such as `"0.1.0"`: NUL-terminated, static. Any thread. */
+const char *rheo_version(void);
+
+/** The version of the ABI. When it is not `RHEO_ABI_VERSION`, the program and the library do not fit. Any thread. */
+uint32_t rheo_abi_version(void);
+
+/**
+ * Whether this build has a feature: `memory` (always), `test-backends`; `journal`, `sqlite`, `postgres`, `redis`
+ * once there is a build with them. False for any other name. Any thread.
+ */
+bool rheo_has_feature(const char *name, size_t name_len);
+
+/* ====================================================================================================
+ * Error
+ *
+ * A status says what went wrong; the error says it in words, with the values concerned. A function that fails writes
+ * one to its last parameter, unless that is NULL.
+ *
+ * What to do with a failed call: `rheo_error_retriable` says whether to try again, and, if it was to settle a lease,
+ * `rheo_error_settle_class` whether the lease still counts.
+ * ==================================================================================================== */
+
+/** One failure. Never changes; any thread may read it, several at once. */
+typedef struct rheo_error rheo_error;
+
+/** The error's status. `RHEO_OK` for NULL. */
+rheo_status rheo_error_code(const rheo_error *error);
+
+/** The contract's name of the error, such as `stale_lease`. Nothing for NULL. */
+rheo_bytes rheo_error_name(const rheo_error *error);
+
+/** What failed, with which value, and what to do. A sentence for people, which may change; decide by the status. */
+rheo_bytes rheo_error_message(const rheo_error *error);
+
+/** The text of the failure behind this one: a store's or the system's. `data` is NULL when there is none. */
+rheo_bytes rheo_error_cause(const rheo_error *error);
+
+/** What the holder of a lease may conclude when a settle gave this error: `RHEO_SETTLE_...`. */
+rheo_settle_class rheo_error_settle_class(const rheo_error *error);
+
+/** Whether calling again can help: `RHEO_RETRIABLE_...`. */
+rheo_retriable rheo_error_retriable(const rheo_error *error);
+
+/** Copies an error, for instance one that belongs to a `rheo_results`. The copy is the caller's to free. */
+rheo_status rheo_error_clone(const rheo_error *error, rheo_error **out);
+
+/**
+ * Frees an error that a function wrote out or that was copied; NULL is fine. An error that a `rheo_results` gave
+ * belongs to it.
+ */
+void rheo_error_free(rheo_error *error);
+
+/**
+ * The name of a status, such as `"stale_lease"`; `"ok"` for `RHEO_OK`. NUL-terminated and static; NULL for a number
+ * that is no status. Any thread.
+ */
+const char *rheo_status_name(rheo_status status);
+
+/**
+ * As `rheo_error_settle_class`, from the status alone. `RHEO_SETTLE_NONE` for a number that is no error. Any thread.
+ */
+rheo_settle_class rheo_status_settle_class(rheo_status status);
+
+/** As `rheo_error_retriable`, from the status alone. `RHEO_RETRIABLE_NO` for a number that is no error. Any thread. */
+rheo_retriable rheo_status_retriable(rheo_status status);
+
+/* ====================================================================================================
+ * Options of an instance
+ *
+ * What an instance is opened with. Like every builder here: `_new`, set, hand over, `_free`; the operation reads the
+ * options and keeps nothing of them, so one builder serves many calls. Values are checked for form where they are
+ * set and for range where they are used. `_set` takes any option by name, with its value as text: the text itself, a
+ * number, `true` or `false`, or JSON for lists and maps.
+ * ==================================================================================================== */
+
+/** What an instance is opened with. One thread at a time. */
+typedef struct rheo_options rheo_options;
+
+/** Makes options with nothing set. The caller frees them. */
+rheo_status rheo_options_new(rheo_options **out, rheo_error **error);
+
+/**
+ * Sets one option by name: `name`, `default_max_demand`, `default_lease_ms`, `default_max_attempts`,
+ * `max_payload_bytes`, `clock` (`system` or `manual`), `clock_start`.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name and for a value that does not parse.
+ */
+rheo_status rheo_options_set(rheo_options *options,
+                             const char *key,
+                             size_t key_len,
+                             const char *value,
+                             size_t value_len,
+                             rheo_error **error);
+
+/** Names the instance, so that `rheo_instance_get` finds it from any thread. 1 to 255 bytes. */
+rheo_status rheo_options_set_name(rheo_options *options, const char *name, size_t name_len, rheo_error **error);
+
+/** Sets how many leases a fetch takes that is not told: 0 to 10,000; 10 when not set. */
+rheo_status rheo_options_set_default_max_demand(rheo_options *options, int64_t limit, rheo_error **error);
+
+/** Sets how long a lease lasts whose fetch is not told, in milliseconds: 1 to ten years; 30,000 when not set. */
+rheo_status rheo_options_set_default_lease_ms(rheo_options *options, int64_t lease_ms, rheo_error **error);
+
+/** Sets at which attempt a retry dead-letters in a group that is not told: 1 or more; 5 when not set. */
+rheo_status rheo_options_set_default_max_attempts(rheo_options *options, int64_t max_attempts, rheo_error **error);
+
+/** Sets the largest payload, in bytes: 0 to 16 MiB; 16 MiB when not set. */
+rheo_status rheo_options_set_max_payload_bytes(rheo_options *options, int64_t max_payload_bytes, rheo_error **error);
+
+/**
+ * Sets the clock: `RHEO_CLOCK_SYSTEM` (when not set) or `RHEO_CLOCK_MANUAL`, which starts at the store's time unless
+ * `rheo_options_set_clock_start` says where.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another number.
+ */
+rheo_status rheo_options_set_clock(rheo_options *options, rheo_clock clock, rheo_error **error);
+
+/** Makes the clock manual and lets it start at this time, in microseconds since the Unix epoch. */
+rheo_status rheo_options_set_clock_start(rheo_options *options, int64_t micros, rheo_error **error);
+
+/** Frees options; NULL is fine. */
+void rheo_options_free(rheo_options *options);
+
+/* ====================================================================================================
+ * Instance
+ *
+ * One opened backend. Every operation is here, with streams and groups by name; `rheo_stream` and `rheo_group` are
+ * handles that have resolved the names once: the same operations without the names, and faster. Settling is a
+ * section of its own.
+ *
+ * Names of streams and groups have 1 to 255 bytes and no control characters. A missing stream gives
+ * `RHEO_ERROR_STREAM_NOT_FOUND` before anything is said of a group.
+ * ==================================================================================================== */
+
+/**
+ * One opened backend. Any thread, any number at once. Several handles may be of the same instance; what is bound to
+ * it keeps it open. Freeing the last of all these closes it.
+ */
+typedef struct rheo_instance rheo_instance;
+
+/**
+ * Opens an instance and writes its handle, the caller's to free.
+ *
+ * `url` is `memory:`; other schemes come with other builds. `options`: NULL for the defaults.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for a malformed URL and an option out of range; `RHEO_ERROR_UNSUPPORTED`
+ * for a scheme that this build lacks; `RHEO_ERROR_ALREADY_EXISTS` when an instance of that name is open.
+ */
+rheo_status rheo_instance_open(const char *url,
+                               size_t url_len,
+                               const rheo_options *options,
+                               rheo_instance **out,
+                               rheo_error **error);
+
+/**
+ * Writes a handle of the open instance with this name, the caller's to free; NULL with `RHEO_OK` when there is none.
+ */
+rheo_status rheo_instance_get(const char *name, size_t name_len, rheo_instance **out, rheo_error **error);
+
+/** Writes another handle of the same instance, the caller's to free. */
+rheo_status rheo_instance_clone(const rheo_instance *instance, rheo_instance **out, rheo_error **error);
+
+/** The name it was opened with; `data` is NULL when it has none. */
+rheo_bytes rheo_instance_name(const rheo_instance *instance);
+
+/**
+ * Flushes and closes, for every handle of the instance. Every later call gives `RHEO_ERROR_CLOSED`, and threads that
+ * wait return promptly with it. Closing again is fine. The handle is still to be freed.
+ *
+ * Statuses: `RHEO_ERROR_FAILED` or `RHEO_ERROR_AMBIGUOUS` when flushing did; the instance is closed all the same.
+ */
+rheo_status rheo_instance_close(const rheo_instance *instance, rheo_error **error);
+
+/** Whether it was closed; false for NULL. */
+bool rheo_instance_is_closed(const rheo_instance *instance);
+
+/**
+ * Frees a handle; NULL is fine. When nothing else holds the instance, it is closed; `rheo_instance_close` would say
+ * whether that went well.
+ */
+void rheo_instance_free(rheo_instance *instance);
+
+/**
+ * Asks whether the store answers.
+ *
+ * Statuses: `RHEO_ERROR_BACKEND_UNAVAILABLE`, `RHEO_ERROR_TIMEOUT`.
+ */
+rheo_status rheo_instance_ping(const rheo_instance *instance, rheo_error **error);
+
+/**
+ * Creates what the store needs (schema, indexes). May be called again; there is nothing to do in memory.
+ *
+ * Statuses: `RHEO_ERROR_BACKEND_UNAVAILABLE`, `RHEO_ERROR_FAILED`, `RHEO_ERROR_VERSION_MISMATCH`.
+ */
+rheo_status rheo_instance_ensure_indexes(const rheo_instance *instance, rheo_error **error);
+
+/** Writes what the backend guarantees and how, the caller's to free. */
+rheo_status rheo_instance_capabilities(const rheo_instance *instance, rheo_capabilities **out, rheo_error **error);
+
+/**
+ * Writes the time by which this instance is judged, in microseconds since the Unix epoch.
+ *
+ * Statuses: `RHEO_ERROR_BACKEND_UNAVAILABLE`, `RHEO_ERROR_TIMEOUT`.
+ */
+rheo_status rheo_instance_now(const rheo_instance *instance, int64_t *now, rheo_error **error);
+
+/**
+ * Moves the manual clock by so many milliseconds (0 to ten years), wakes every waiter, and writes the new time in
+ * microseconds since the Unix epoch (`now` may be NULL).
+ *
+ * Statuses: `RHEO_ERROR_UNSUPPORTED` unless the instance was opened with a manual clock.
+ */
+rheo_status rheo_instance_advance_clock(const rheo_instance *instance, int64_t ms, int64_t *now, rheo_error **error);
+
+/**
+ * Writes a handle of a stream, its name resolved once; the caller's to free. Whether the stream exists shows at the
+ * first use. When the stream is deleted and created anew, the handle goes on with the new one.
+ */
+rheo_status rheo_instance_stream(const rheo_instance *instance,
+                                 const char *stream,
+                                 size_t stream_len,
+                                 rheo_stream **out,
+                                 rheo_error **error);
+
+/**
+ * Writes a handle of a group, its names resolved once; the caller's to free. Whether the group exists shows at the
+ * first use. When the group is deleted and created anew, the handle goes on with the new one.
+ */
+rheo_status rheo_instance_group(const rheo_instance *instance,
+                                const char *stream,
+                                size_t stream_len,
+                                const char *group,
+                                size_t group_len,
+                                rheo_group **out,
+                                rheo_error **error);
+
+/**
+ * Creates a stream. `options`: NULL for one partition.
+ *
+ * Statuses: `RHEO_ERROR_ALREADY_EXISTS`, `RHEO_ERROR_INVALID_PARTITION_COUNT`.
+ */
+rheo_status rheo_instance_create_stream(const rheo_instance *instance,
+                                        const char *stream,
+                                        size_t stream_len,
+                                        const rheo_stream_options *options,
+                                        rheo_error **error);
+
+/**
+ * Deletes a stream with its events and groups. Holders of its leases, and threads that wait for it, then get
+ * `RHEO_ERROR_STREAM_NOT_FOUND`. `confirm` says that this is meant.
+ *
+ * Statuses: `RHEO_ERROR_CONFIRM_REQUIRED` unless `confirm`; `RHEO_ERROR_STREAM_NOT_FOUND`.
+ */
+rheo_status rheo_instance_delete_stream(const rheo_instance *instance,
+                                        const char *stream,
+                                        size_t stream_len,
+                                        bool confirm,
+                                        rheo_error **error);
+
+/**
+ * Writes what there is to know of a stream, the caller's to free. Looks at every group's progress.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`, `RHEO_ERROR_UNSUPPORTED`.
+ */
+rheo_status rheo_instance_stream_info(const rheo_instance *instance,
+                                      const char *stream,
+                                      size_t stream_len,
+                                      rheo_stream_info **out,
+                                      rheo_error **error);
+
+/**
+ * Writes the names of the streams, sorted by code point; the caller's to free.
+ *
+ * Statuses: `RHEO_ERROR_UNSUPPORTED`.
+ */
+rheo_status rheo_instance_list_streams(const rheo_instance *instance, rheo_name_list **out, rheo_error **error);
+
+/**
+ * Creates a group. `options`: NULL for a group that starts at the beginning, with the instance's defaults.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`, `RHEO_ERROR_ALREADY_EXISTS`, `RHEO_ERROR_INVALID_PARTITION`;
+ * `RHEO_ERROR_INVALID_ARGUMENT` also for both start options at once.
+ */
+rheo_status rheo_instance_create_group(const rheo_instance *instance,
+                                       const char *stream,
+                                       size_t stream_len,
+                                       const char *group,
+                                       size_t group_len,
+                                       const rheo_group_options *options,
+                                       rheo_error **error);
+
+/**
+ * Changes a group's limits. `options`: NULL changes nothing. A lowered limit acts at the next fetch that reaches a
+ * delivery, so it strands none.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`, `RHEO_ERROR_GROUP_NOT_FOUND`.
+ */
+rheo_status rheo_instance_update_group(const rheo_instance *instance,
+                                       const char *stream,
+                                       size_t stream_len,
+                                       const char *group,
+                                       size_t group_len,
+                                       const rheo_update_options *options,
+                                       rheo_error **error);
+
+/**
+ * Deletes a group. Holders of its leases, and threads that wait for it, then get `RHEO_ERROR_GROUP_NOT_FOUND`.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`, `RHEO_ERROR_GROUP_NOT_FOUND`.
+ */
+rheo_status rheo_instance_delete_group(const rheo_instance *instance,
+                                       const char *stream,
+                                       size_t stream_len,
+                                       const char *group,
+                                       size_t group_len,
+                                       rheo_error **error);
+
+/**
+ * Writes the names of a stream's groups, sorted by code point; the caller's to free.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`, `RHEO_ERROR_UNSUPPORTED`.
+ */
+rheo_status rheo_instance_list_groups(const rheo_instance *instance,
+                                      const char *stream,
+                                      size_t stream_len,
+                                      rheo_name_list **out,
+                                      rheo_error **error);
+
+/**
+ * Appends one event. Without `out` nothing is allocated here.
+ *
+ * `payload` is copied: at most the instance's `max_payload_bytes`. `encoding` is `RHEO_ENCODING_...`. `options`:
+ * NULL for none. `position` (may be NULL) receives where the event lies. `out` (may be NULL) receives the event, the
+ * caller's to free. An id that the stream holds appends nothing; both outputs then tell of the event that stands,
+ * marked as deduplicated.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`, `RHEO_ERROR_INVALID_PARTITION`, `RHEO_ERROR_PAYLOAD_TOO_LARGE`. After
+ * `RHEO_ERROR_AMBIGUOUS` an append with an explicit id may be repeated as it is.
+ */
+rheo_status rheo_instance_append(const rheo_instance *instance,
+                                 const char *stream,
+                                 size_t stream_len,
+                                 const void *payload,
+                                 size_t payload_len,
+                                 rheo_encoding encoding,
+                                 const rheo_append_options *options,
+                                 rheo_position *position,
+                                 rheo_event **out,
+                                 rheo_error **error);
+
+/**
+ * Appends the events of a batch, all or nothing: all are checked first. New events get contiguous sequences per
+ * partition, in the batch's order; the same id twice is one event. The batch stays as it is.
+ *
+ * `shared_options` (may be NULL) say what an event of the batch leaves open; they take no id. `events` (may be NULL)
+ * is filled with the event of each, in order.
+ *
+ * Statuses: as `rheo_instance_append`.
+ */
+rheo_status rheo_instance_append_batch(const rheo_instance *instance,
+                                       const char *stream,
+                                       size_t stream_len,
+                                       const rheo_batch *batch,
+                                       const rheo_append_options *shared_options,
+                                       rheo_event_list *events,
+                                       rheo_error **error);
+
+/**
+ * Fills `events` with at most `limit` events of a partition after a sequence (0: from the beginning), ascending.
+ * Touches no group.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`, `RHEO_ERROR_INVALID_PARTITION`.
+ */
+rheo_status rheo_instance_read(const rheo_instance *instance,
+                               const char *stream,
+                               size_t stream_len,
+                               uint32_t partition,
+                               uint64_t after,
+                               int64_t limit,
+                               rheo_event_list *events,
+                               rheo_error **error);
+
+/**
+ * Writes the event with this id, the caller's to free; NULL with `RHEO_OK` when the stream does not hold it.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`.
+ */
+rheo_status rheo_instance_get_event(const rheo_instance *instance,
+                                    const char *stream,
+                                    size_t stream_len,
+                                    const char *event_id,
+                                    size_t event_id_len,
+                                    rheo_event **out,
+                                    rheo_error **error);
+
+/**
+ * Fills `events` with those that match, in the query's order. `query`: NULL for one that every event matches.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`; `RHEO_ERROR_INVALID_ARGUMENT` for a malformed query.
+ */
+rheo_status rheo_instance_query(const rheo_instance *instance,
+                                const char *stream,
+                                size_t stream_len,
+                                const rheo_query *query,
+                                rheo_event_list *events,
+                                rheo_error **error);
+
+/**
+ * Fills `events` with one page of those that match, by sequence and then partition, ascending.
+ * `rheo_event_list_next_cursor` then gives the cursor of the next page.
+ *
+ * `query`: NULL for one that every event matches. `cursor`: of the page before; NULL with length 0 for the first
+ * page. Paging neither skips nor repeats over a static set.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`; `RHEO_ERROR_INVALID_ARGUMENT` for a malformed query or cursor, and for a
+ * query with an order.
+ */
+rheo_status rheo_instance_query_page(const rheo_instance *instance,
+                                     const char *stream,
+                                     size_t stream_len,
+                                     const rheo_query *query,
+                                     const char *cursor,
+                                     size_t cursor_len,
+                                     rheo_event_list *events,
+                                     rheo_error **error);
+
+/**
+ * Writes an iterator over all events that match, by sequence and then partition, ascending; the caller's to free.
+ * `query`: NULL for one that every event matches; its limit is how many are looked up at a time.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for a malformed query, and for one with an order; a missing stream shows
+ * at the first event.
+ */
+rheo_status rheo_instance_query_stream(const rheo_instance *instance,
+                                       const char *stream,
+                                       size_t stream_len,
+                                       const rheo_query *query,
+                                       rheo_event_iterator **out,
+                                       rheo_error **error);
+
+/**
+ * Removes old events and writes how many (`removed` may be NULL). Without `force` nothing is removed that some group
+ * has not passed, or lists as a dead letter.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`, `RHEO_ERROR_INVALID_PARTITION`; `RHEO_ERROR_INVALID_ARGUMENT` unless
+ * exactly one way to trim is set.
+ */
+rheo_status rheo_instance_trim(const rheo_instance *instance,
+                               const char *stream,
+                               size_t stream_len,
+                               const rheo_trim_options *options,
+                               uint64_t *removed,
+                               rheo_error **error);
+
+/**
+ * Claims what can be claimed and fills `leases` with it, emptied first: lowest sequence first within a partition,
+ * fair across partitions. Nothing to claim is no error: the list is empty then. With a list that was filled before
+ * nothing is allocated here.
+ *
+ * `options`: NULL for the instance's defaults and no waiting. With `wait_ms` the call waits that long for work: an
+ * append, a retry that is due, an expiry, a replay, closing, or the options' interrupt ends the wait.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`, `RHEO_ERROR_GROUP_NOT_FOUND`, `RHEO_ERROR_INVALID_PARTITION`. They, and
+ * `RHEO_ERROR_CLOSED`, also end a wait.
+ */
+rheo_status rheo_instance_fetch(const rheo_instance *instance,
+                                const char *stream,
+                                size_t stream_len,
+                                const char *group,
+                                size_t group_len,
+                                const rheo_fetch_options *options,
+                                rheo_lease_list *leases,
+                                rheo_error **error);
+
+/**
+ * Writes a group's frontier, high watermark and lag, the caller's to free. `partitions`: only these, a set; NULL
+ * with length 0: all. Walks no events.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`, `RHEO_ERROR_GROUP_NOT_FOUND`, `RHEO_ERROR_INVALID_PARTITION`.
+ */
+rheo_status rheo_instance_lag(const rheo_instance *instance,
+                              const char *stream,
+                              size_t stream_len,
+                              const char *group,
+                              size_t group_len,
+                              const uint32_t *partitions,
+                              size_t partitions_len,
+                              rheo_lag **out,
+                              rheo_error **error);
+
+/**
+ * Writes what there is to know of a group, the caller's to free. `partitions`: only these, a set; NULL with length
+ * 0: all. Walks no events.
+ *
+ * Statuses: as `rheo_instance_lag`; `RHEO_ERROR_UNSUPPORTED`.
+ */
+rheo_status rheo_instance_group_info(const rheo_instance *instance,
+                                     const char *stream,
+                                     size_t stream_len,
+                                     const char *group,
+                                     size_t group_len,
+                                     const uint32_t *partitions,
+                                     size_t partitions_len,
+                                     rheo_group_info **out,
+                                     rheo_error **error);
+
+/**
+ * Writes a group's dead letters, ordered by partition and sequence; the caller's to free. `options`: NULL for the
+ * first 100.
+ *
+ * Statuses: as `rheo_instance_lag`; `RHEO_ERROR_CURSOR_NOT_FOUND` when no dead letter has the id to go on after;
+ * `RHEO_ERROR_UNSUPPORTED`.
+ */
+rheo_status rheo_instance_dead_letters(const rheo_instance *instance,
+                                       const char *stream,
+                                       size_t stream_len,
+                                       const char *group,
+                                       size_t group_len,
+                                       const rheo_dead_letter_options *options,
+                                       rheo_dead_letter_list **out,
+                                       rheo_error **error);
+
+/**
+ * Forgets the dead letters of these events for good, and writes how many (`discarded` may be NULL). `event_ids`: at
+ * most 10,000; those that are not in the list are passed over.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`, `RHEO_ERROR_GROUP_NOT_FOUND`, `RHEO_ERROR_UNSUPPORTED`.
+ */
+rheo_status rheo_instance_discard_dead_letters(const rheo_instance *instance,
+                                               const char *stream,
+                                               size_t stream_len,
+                                               const char *group,
+                                               size_t group_len,
+                                               const rheo_bytes *event_ids,
+                                               size_t event_ids_len,
+                                               uint64_t *discarded,
+                                               rheo_error **error);
+
+/**
+ * Forgets all dead letters of a group for good, and writes how many (`discarded` may be NULL).
+ *
+ * Statuses: as `rheo_instance_discard_dead_letters`.
+ */
+rheo_status rheo_instance_discard_all_dead_letters(const rheo_instance *instance,
+                                                   const char *stream,
+                                                   size_t stream_len,
+                                                   const char *group,
+                                                   size_t group_len,
+                                                   uint64_t *discarded,
+                                                   rheo_error **error);
+
+/**
+ * Makes deliveries available again, their attempts starting over, and writes how many (`replayed` may be NULL). A
+ * delivery that is leased at that moment is fenced off its holder; dead letters that are replayed leave the list.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_REPLAY_OPTS` unless exactly one way is set; `RHEO_ERROR_STREAM_NOT_FOUND`,
+ * `RHEO_ERROR_GROUP_NOT_FOUND`, `RHEO_ERROR_INVALID_PARTITION`.
+ */
+rheo_status rheo_instance_replay(const rheo_instance *instance,
+                                 const char *stream,
+                                 size_t stream_len,
+                                 const char *group,
+                                 size_t group_len,
+                                 const rheo_replay_options *options,
+                                 uint64_t *replayed,
+                                 rheo_error **error);
+
+/**
+ * Clears a group's deliveries and dead letters, fences all its leases, and moves it to a new start.
+ *
+ * Statuses: `RHEO_ERROR_CONFIRM_REQUIRED` unless the options confirm; `RHEO_ERROR_STREAM_NOT_FOUND`,
+ * `RHEO_ERROR_GROUP_NOT_FOUND`, `RHEO_ERROR_INVALID_PARTITION`; `RHEO_ERROR_INVALID_ARGUMENT` also for both start
+ * options at once.
+ */
+rheo_status rheo_instance_reset_group(const rheo_instance *instance,
+                                      const char *stream,
+                                      size_t stream_len,
+                                      const char *group,
+                                      size_t group_len,
+                                      const rheo_reset_options *options,
+                                      rheo_error **error);
+
+/* ====================================================================================================
+ * Settling
+ *
+ * How a claim ends, or goes on. A lease says by itself which stream and group it belongs to, so it is settled
+ * through any handle of its instance, from any thread; a token of it does as well. Through a group's handle only
+ * that group's leases are settled; another's is stale there.
+ *
+ * A settle succeeds only while the delivery is leased under this lease, and once. It fails with
+ * `RHEO_ERROR_STALE_LEASE` when the lease was settled, claimed by another holder after it expired, replayed, reset
+ * or trimmed; `RHEO_ERROR_RECEIPT_MISMATCH` when the store knows the claim by another receipt;
+ * `RHEO_ERROR_STREAM_NOT_FOUND` and `RHEO_ERROR_GROUP_NOT_FOUND` when those are gone. An expired lease that nobody
+ * claimed since still settles. `rheo_error_settle_class` says what to conclude from a failure. A malformed token is
+ * `RHEO_ERROR_INVALID_ARGUMENT`.
+ *
+ * Reasons are any text, of which at most 1 KiB is kept. A settle never fails because of its reason: bytes that are
+ * not UTF-8 are replaced, and NULL is no reason.
+ *
+ * Of many leases each has its own result, in `results`: one that fails changes nothing for the others, and the same
+ * lease twice succeeds once. `RHEO_OK` then means that all were tried, not that all were done:
+ * `rheo_results_failed` tells. At most 10,000 leases in one call.
+ * ==================================================================================================== */
+
+/** Ends a claim: the work is done. */
+rheo_status rheo_instance_ack(const rheo_instance *instance, const rheo_lease *lease, rheo_error **error);
+
+/**
+ * Gives a delivery back for another attempt after `delay_ms` milliseconds (0 to ten years). When this was the
+ * attempt `max_attempts`, it becomes a dead letter instead.
+ */
+rheo_status rheo_instance_retry(const rheo_instance *instance,
+                                const rheo_lease *lease,
+                                const char *reason,
+                                size_t reason_len,
+                                int64_t delay_ms,
+                                rheo_error **error);
+
+/** Makes a delivery a dead letter. */
+rheo_status rheo_instance_reject(const rheo_instance *instance,
+                                 const rheo_lease *lease,
+                                 const char *reason,
+                                 size_t reason_len,
+                                 rheo_error **error);
+
+/** Gives a delivery back unworked: available at once, and the attempt does not count. */
+rheo_status rheo_instance_release(const rheo_instance *instance, const rheo_lease *lease, rheo_error **error);
+
+/**
+ * Extends a claim to `*lease_ms` milliseconds from now (1 to ten years); NULL: the lease's own duration. Writes when
+ * it expires then, in microseconds since the Unix epoch (`expires_at` may be NULL). The lease is used on as it is.
+ */
+rheo_status rheo_instance_renew(const rheo_instance *instance,
+                                const rheo_lease *lease,
+                                const int64_t *lease_ms,
+                                int64_t *expires_at,
+                                rheo_error **error);
+
+/** `rheo_instance_ack` by token. */
+rheo_status rheo_instance_ack_token(const rheo_instance *instance,
+                                    const char *token,
+                                    size_t token_len,
+                                    rheo_error **error);
+
+/** `rheo_instance_retry` by token. */
+rheo_status rheo_instance_retry_token(const rheo_instance *instance,
+                                      const char *token,
+                                      size_t token_len,
+                                      const char *reason,
+                                      size_t reason_len,
+                                      int64_t delay_ms,
+                                      rheo_error **error);
+
+/** `rheo_instance_reject` by token. */
+rheo_status rheo_instance_reject_token(const rheo_instance *instance,
+                                       const char *token,
+                                       size_t token_len,
+                                       const char *reason,
+                                       size_t reason_len,
+                                       rheo_error **error);
+
+/** `rheo_instance_release` by token. */
+rheo_status rheo_instance_release_token(const rheo_instance *instance,
+                                        const char *token,
+                                        size_t token_len,
+                                        rheo_error **error);
+
+/** `rheo_instance_renew` by token. */
+rheo_status rheo_instance_renew_token(const rheo_instance *instance,
+                                      const char *token,
+                                      size_t token_len,
+                                      const int64_t *lease_ms,
+                                      int64_t *expires_at,
+                                      rheo_error **error);
+
+/** Acks each of an array of leases and fills `results`. */
+rheo_status rheo_instance_ack_many(const rheo_instance *instance,
+                                   const rheo_lease *const *leases,
+                                   size_t leases_len,
+                                   rheo_results *results,
+                                   rheo_error **error);
+
+/** Retries each of an array of leases, with one reason and one delay, and fills `results`. */
+rheo_status rheo_instance_retry_many(const rheo_instance *instance,
+                                     const rheo_lease *const *leases,
+                                     size_t leases_len,
+                                     const char *reason,
+                                     size_t reason_len,
+                                     int64_t delay_ms,
+                                     rheo_results *results,
+                                     rheo_error **error);
+
+/** Rejects each of an array of leases, with one reason, and fills `results`. */
+rheo_status rheo_instance_reject_many(const rheo_instance *instance,
+                                      const rheo_lease *const *leases,
+                                      size_t leases_len,
+                                      const char *reason,
+                                      size_t reason_len,
+                                      rheo_results *results,
+                                      rheo_error **error);
+
+/** Releases each of an array of leases and fills `results`. */
+rheo_status rheo_instance_release_many(const rheo_instance *instance,
+                                       const rheo_lease *const *leases,
+                                       size_t leases_len,
+                                       rheo_results *results,
+                                       rheo_error **error);
+
+/**
+ * Renews each of an array of leases, as `rheo_instance_renew` does, and fills `results`; `rheo_results_expires_at`
+ * gives the new times.
+ */
+rheo_status rheo_instance_renew_many(const rheo_instance *instance,
+                                     const rheo_lease *const *leases,
+                                     size_t leases_len,
+                                     const int64_t *lease_ms,
+                                     rheo_results *results,
+                                     rheo_error **error);
+
+/** Acks every lease of a list and fills `results`. */
+rheo_status rheo_instance_ack_list(const rheo_instance *instance,
+                                   const rheo_lease_list *leases,
+                                   rheo_results *results,
+                                   rheo_error **error);
+
+/** Retries every lease of a list, with one reason and one delay, and fills `results`. */
+rheo_status rheo_instance_retry_list(const rheo_instance *instance,
+                                     const rheo_lease_list *leases,
+                                     const char *reason,
+                                     size_t reason_len,
+                                     int64_t delay_ms,
+                                     rheo_results *results,
+                                     rheo_error **error);
+
+/** Rejects every lease of a list, with one reason, and fills `results`. */
+rheo_status rheo_instance_reject_list(const rheo_instance *instance,
+                                      const rheo_lease_list *leases,
+                                      const char *reason,
+                                      size_t reason_len,
+                                      rheo_results *results,
+                                      rheo_error **error);
+
+/** Releases every lease of a list and fills `results`. */
+rheo_status rheo_instance_release_list(const rheo_instance *instance,
+                                       const rheo_lease_list *leases,
+                                       rheo_results *results,
+                                       rheo_error **error);
+
+/**
+ * Renews every lease of a list, as `rheo_instance_renew` does, and fills `results`; `rheo_results_expires_at` gives
+ * the new times.
+ */
+rheo_status rheo_instance_renew_list(const rheo_instance *instance,
+                                     const rheo_lease_list *leases,
+                                     const int64_t *lease_ms,
+                                     rheo_results *results,
+                                     rheo_error **error);
+
+/** Acks the leases of an array of tokens and fills `results`; a malformed token is an error in its place. */
+rheo_status rheo_instance_ack_tokens(const rheo_instance *instance,
+                                     const rheo_bytes *tokens,
+                                     size_t tokens_len,
+                                     rheo_results *results,
+                                     rheo_error **error);
+
+/** Retries the leases of an array of tokens, with one reason and one delay, and fills `results`. */
+rheo_status rheo_instance_retry_tokens(const rheo_instance *instance,
+                                       const rheo_bytes *tokens,
+                                       size_t tokens_len,
+                                       const char *reason,
+                                       size_t reason_len,
+                                       int64_t delay_ms,
+                                       rheo_results *results,
+                                       rheo_error **error);
+
+/** Rejects the leases of an array of tokens, with one reason, and fills `results`. */
+rheo_status rheo_instance_reject_tokens(const rheo_instance *instance,
+                                        const rheo_bytes *tokens,
+                                        size_t tokens_len,
+                                        const char *reason,
+                                        size_t reason_len,
+                                        rheo_results *results,
+                                        rheo_error **error);
+
+/** Releases the leases of an array of tokens and fills `results`. */
+rheo_status rheo_instance_release_tokens(const rheo_instance *instance,
+                                         const rheo_bytes *tokens,
+                                         size_t tokens_len,
+                                         rheo_results *results,
+                                         rheo_error **error);
+
+/**
+ * Renews the leases of an array of tokens and fills `results`; `rheo_results_expires_at` gives the new
+ * times.
+ */
+rheo_status rheo_instance_renew_tokens(const rheo_instance *instance,
+                                       const rheo_bytes *tokens,
+                                       size_t tokens_len,
+                                       const int64_t *lease_ms,
+                                       rheo_results *results,
+                                       rheo_error **error);
+
+/* ====================================================================================================
+ * Results
+ *
+ * What became of each lease of a `..._many` or `..._list`: in the order of the leases, one result each.
+ * ==================================================================================================== */
+
+/**
+ * Results. Filled by settling many leases, which replaces what was in it, also when the call fails. Filled by one
+ * thread while no other uses it; read by any number.
+ */
+typedef struct rheo_results rheo_results;
+
+/** Makes an empty handle for results. The caller frees it. */
+rheo_status rheo_results_new(rheo_results **out, rheo_error **error);
+
+/** How many results there are; 0 for NULL. */
+size_t rheo_results_len(const rheo_results *results);
+
+/** How many of them are errors; 0 for NULL. */
+size_t rheo_results_failed(const rheo_results *results);
+
+/** The status of the lease at a position from 0; `RHEO_OK` also beyond the end. */
+rheo_status rheo_results_status(const rheo_results *results, size_t index);
+
+/**
+ * The error of the lease at a position from 0; NULL where it was done, and beyond the end. It belongs to the
+ * results, until they are filled again or freed; `rheo_error_clone` makes one that outlives them.
+ */
+const rheo_error *rheo_results_error(const rheo_results *results, size_t index);
+
+/**
+ * After a renew: when the lease at a position from 0 expires now, in microseconds since the Unix epoch. 0 where it
+ * failed, and after anything else.
+ */
+int64_t rheo_results_expires_at(const rheo_results *results, size_t index);
+
+/** Frees results; NULL is fine. */
+void rheo_results_free(rheo_results *results);
+
+/* ====================================================================================================
+ * Stream
+ *
+ * A stream, its name resolved once: the operations of the instance on it, without the name, and faster. Parameters,
+ * outputs and statuses are those of the function that each comment names.
+ * ==================================================================================================== */
+
+/** A stream, its name resolved once. Any thread, any number at once. Keeps the instance open. */
+typedef struct rheo_stream rheo_stream;
+
+/** The stream's name. */
+rheo_bytes rheo_stream_name(const rheo_stream *stream);
+
+/** The instance it belongs to. The handle belongs to the stream's, and lives as long. NULL for NULL. */
+const rheo_instance *rheo_stream_instance(const rheo_stream *stream);
+
+/** What there is to know of it: `rheo_instance_stream_info`. */
+rheo_status rheo_stream_get_info(const rheo_stream *stream, rheo_stream_info **out, rheo_error **error);
+
+/** The names of its groups: `rheo_instance_list_groups`. */
+rheo_status rheo_stream_list_groups(const rheo_stream *stream, rheo_name_list **out, rheo_error **error);
+
+/** Deletes it: `rheo_instance_delete_stream`. The handle is still to be freed. */
+rheo_status rheo_stream_delete(const rheo_stream *stream, bool confirm, rheo_error **error);
+
+/** Appends one event: `rheo_instance_append`. */
+rheo_status rheo_stream_append(const rheo_stream *stream,
+                               const void *payload,
+                               size_t payload_len,
+                               rheo_encoding encoding,
+                               const rheo_append_options *options,
+                               rheo_position *position,
+                               rheo_event **out,
+                               rheo_error **error);
+
+/** Appends a batch: `rheo_instance_append_batch`. */
+rheo_status rheo_stream_append_batch(const rheo_stream *stream,
+                                     const rheo_batch *batch,
+                                     const rheo_append_options *shared_options,
+                                     rheo_event_list *events,
+                                     rheo_error **error);
+
+/** Events of a partition: `rheo_instance_read`. */
+rheo_status rheo_stream_read(const rheo_stream *stream,
+                             uint32_t partition,
+                             uint64_t after,
+                             int64_t limit,
+                             rheo_event_list *events,
+                             rheo_error **error);
+
+/** The event with an id: `rheo_instance_get_event`. */
+rheo_status rheo_stream_get_event(const rheo_stream *stream,
+                                  const char *event_id,
+                                  size_t event_id_len,
+                                  rheo_event **out,
+                                  rheo_error **error);
+
+/** The events that match: `rheo_instance_query`. */
+rheo_status rheo_stream_query(const rheo_stream *stream,
+                              const rheo_query *query,
+                              rheo_event_list *events,
+                              rheo_error **error);
+
+/** One page of the events that match: `rheo_instance_query_page`. */
+rheo_status rheo_stream_query_page(const rheo_stream *stream,
+                                   const rheo_query *query,
+                                   const char *cursor,
+                                   size_t cursor_len,
+                                   rheo_event_list *events,
+                                   rheo_error **error);
+
+/** An iterator over the events that match: `rheo_instance_query_stream`. */
+rheo_status rheo_stream_query_stream(const rheo_stream *stream,
+                                     const rheo_query *query,
+                                     rheo_event_iterator **out,
+                                     rheo_error **error);
+
+/** Removes old events: `rheo_instance_trim`. */
+rheo_status rheo_stream_trim(const rheo_stream *stream,
+                             const rheo_trim_options *options,
+                             uint64_t *removed,
+                             rheo_error **error);
+
+/** Frees a handle; NULL is fine. The stream stays. */
+void rheo_stream_free(rheo_stream *stream);
+
+/* ====================================================================================================
+ * Group
+ *
+ * A group, its names resolved once: the operations of the instance on it, without the names, and faster. Parameters,
+ * outputs and statuses are those of the function that each comment names.
+ * ==================================================================================================== */
+
+/** A group, its names resolved once. Any thread, any number at once. Keeps the instance open. */
+typedef struct rheo_group rheo_group;
+
+/** The group's name. */
+rheo_bytes rheo_group_name(const rheo_group *group);
+
+/** The stream's name. */
+rheo_bytes rheo_group_stream_name(const rheo_group *group);
+
+/**
+ * The instance it belongs to. The handle belongs to the group's, and lives as long. NULL for
+ * NULL.
+ */
+const rheo_instance *rheo_group_instance(const rheo_group *group);
+
+/** Claims what can be claimed: `rheo_instance_fetch`. */
+rheo_status rheo_group_fetch(const rheo_group *group,
+                             const rheo_fetch_options *options,
+                             rheo_lease_list *leases,
+                             rheo_error **error);
+
+/** Frontier, high watermark and lag: `rheo_instance_lag`. */
+rheo_status rheo_group_lag(const rheo_group *group,
+                           const uint32_t *partitions,
+                           size_t partitions_len,
+                           rheo_lag **out,
+                           rheo_error **error);
+
+/** What there is to know of it: `rheo_instance_group_info`. */
+rheo_status rheo_group_get_info(const rheo_group *group,
+                                const uint32_t *partitions,
+                                size_t partitions_len,
+                                rheo_group_info **out,
+                                rheo_error **error);
+
+/** Its dead letters: `rheo_instance_dead_letters`. */
+rheo_status rheo_group_dead_letters(const rheo_group *group,
+                                    const rheo_dead_letter_options *options,
+                                    rheo_dead_letter_list **out,
+                                    rheo_error **error);
+
+/** Forgets the dead letters of some events: `rheo_instance_discard_dead_letters`. */
+rheo_status rheo_group_discard_dead_letters(const rheo_group *group,
+                                            const rheo_bytes *event_ids,
+                                            size_t event_ids_len,
+                                            uint64_t *discarded,
+                                            rheo_error **error);
+
+/** Forgets all its dead letters: `rheo_instance_discard_all_dead_letters`. */
+rheo_status rheo_group_discard_all_dead_letters(const rheo_group *group, uint64_t *discarded, rheo_error **error);
+
+/** Makes deliveries available again: `rheo_instance_replay`. */
+rheo_status rheo_group_replay(const rheo_group *group,
+                              const rheo_replay_options *options,
+                              uint64_t *replayed,
+                              rheo_error **error);
+
+/** Clears it and moves it to a new start: `rheo_instance_reset_group`. */
+rheo_status rheo_group_reset(const rheo_group *group, const rheo_reset_options *options, rheo_error **error);
+
+/** Changes its limits: `rheo_instance_update_group`. */
+rheo_status rheo_group_update(const rheo_group *group, const rheo_update_options *options, rheo_error **error);
+
+/** Deletes it: `rheo_instance_delete_group`. The handle is still to be freed. */
+rheo_status rheo_group_delete(const rheo_group *group, rheo_error **error);
+
+/** Frees a handle; NULL is fine. The group stays. */
+void rheo_group_free(rheo_group *group);
+
+/* ====================================================================================================
+ * Settling through a group's handle
+ *
+ * The functions of the section on settling, for the leases of this group: what belongs to another group is
+ * `RHEO_ERROR_STALE_LEASE`, with one lease as among many, and nothing happens to it.
+ * ==================================================================================================== */
+
+/** Ends a claim: `rheo_instance_ack`. */
+rheo_status rheo_group_ack(const rheo_group *group, const rheo_lease *lease, rheo_error **error);
+
+/** Gives a delivery back for another attempt: `rheo_instance_retry`. */
+rheo_status rheo_group_retry(const rheo_group *group,
+                             const rheo_lease *lease,
+                             const char *reason,
+                             size_t reason_len,
+                             int64_t delay_ms,
+                             rheo_error **error);
+
+/** Makes a delivery a dead letter: `rheo_instance_reject`. */
+rheo_status rheo_group_reject(const rheo_group *group,
+                              const rheo_lease *lease,
+                              const char *reason,
+                              size_t reason_len,
+                              rheo_error **error);
+
+/** Gives a delivery back unworked: `rheo_instance_release`. */
+rheo_status rheo_group_release(const rheo_group *group, const rheo_lease *lease, rheo_error **error);
+
+/** Extends a claim: `rheo_instance_renew`. */
+rheo_status rheo_group_renew(const rheo_group *group,
+                             const rheo_lease *lease,
+                             const int64_t *lease_ms,
+                             int64_t *expires_at,
+                             rheo_error **error);
+
+/** Ends a claim, by token: `rheo_instance_ack_token`. */
+rheo_status rheo_group_ack_token(const rheo_group *group, const char *token, size_t token_len, rheo_error **error);
+
+/** Gives a delivery back for another attempt, by token: `rheo_instance_retry_token`. */
+rheo_status rheo_group_retry_token(const rheo_group *group,
+                                   const char *token,
+                                   size_t token_len,
+                                   const char *reason,
+                                   size_t reason_len,
+                                   int64_t delay_ms,
+                                   rheo_error **error);
+
+/** Makes a delivery a dead letter, by token: `rheo_instance_reject_token`. */
+rheo_status rheo_group_reject_token(const rheo_group *group,
+                                    const char *token,
+                                    size_t token_len,
+                                    const char *reason,
+                                    size_t reason_len,
+                                    rheo_error **error);
+
+/** Gives a delivery back unworked, by token: `rheo_instance_release_token`. */
+rheo_status rheo_group_release_token(const rheo_group *group, const char *token, size_t token_len, rheo_error **error);
+
+/** Extends a claim, by token: `rheo_instance_renew_token`. */
+rheo_status rheo_group_renew_token(const rheo_group *group,
+                                   const char *token,
+                                   size_t token_len,
+                                   const int64_t *lease_ms,
+                                   int64_t *expires_at,
+                                   rheo_error **error);
+
+/** Acks each of an array of leases: `rheo_instance_ack_many`. */
+rheo_status rheo_group_ack_many(const rheo_group *group,
+                                const rheo_lease *const *leases,
+                                size_t leases_len,
+                                rheo_results *results,
+                                rheo_error **error);
+
+/** Retries each of an array of leases: `rheo_instance_retry_many`. */
+rheo_status rheo_group_retry_many(const rheo_group *group,
+                                  const rheo_lease *const *leases,
+                                  size_t leases_len,
+                                  const char *reason,
+                                  size_t reason_len,
+                                  int64_t delay_ms,
+                                  rheo_results *results,
+                                  rheo_error **error);
+
+/** Rejects each of an array of leases: `rheo_instance_reject_many`. */
+rheo_status rheo_group_reject_many(const rheo_group *group,
+                                   const rheo_lease *const *leases,
+                                   size_t leases_len,
+                                   const char *reason,
+                                   size_t reason_len,
+                                   rheo_results *results,
+                                   rheo_error **error);
+
+/** Releases each of an array of leases: `rheo_instance_release_many`. */
+rheo_status rheo_group_release_many(const rheo_group *group,
+                                    const rheo_lease *const *leases,
+                                    size_t leases_len,
+                                    rheo_results *results,
+                                    rheo_error **error);
+
+/** Renews each of an array of leases: `rheo_instance_renew_many`. */
+rheo_status rheo_group_renew_many(const rheo_group *group,
+                                  const rheo_lease *const *leases,
+                                  size_t leases_len,
+                                  const int64_t *lease_ms,
+                                  rheo_results *results,
+                                  rheo_error **error);
+
+/** Acks every lease of a list: `rheo_instance_ack_list`. */
+rheo_status rheo_group_ack_list(const rheo_group *group,
+                                const rheo_lease_list *leases,
+                                rheo_results *results,
+                                rheo_error **error);
+
+/** Retries every lease of a list: `rheo_instance_retry_list`. */
+rheo_status rheo_group_retry_list(const rheo_group *group,
+                                  const rheo_lease_list *leases,
+                                  const char *reason,
+                                  size_t reason_len,
+                                  int64_t delay_ms,
+                                  rheo_results *results,
+                                  rheo_error **error);
+
+/** Rejects every lease of a list: `rheo_instance_reject_list`. */
+rheo_status rheo_group_reject_list(const rheo_group *group,
+                                   const rheo_lease_list *leases,
+                                   const char *reason,
+                                   size_t reason_len,
+                                   rheo_results *results,
+                                   rheo_error **error);
+
+/** Releases every lease of a list: `rheo_instance_release_list`. */
+rheo_status rheo_group_release_list(const rheo_group *group,
+                                    const rheo_lease_list *leases,
+                                    rheo_results *results,
+                                    rheo_error **error);
+
+/** Renews every lease of a list: `rheo_instance_renew_list`. */
+rheo_status rheo_group_renew_list(const rheo_group *group,
+                                  const rheo_lease_list *leases,
+                                  const int64_t *lease_ms,
+                                  rheo_results *results,
+                                  rheo_error **error);
+
+/** Acks the leases of an array of tokens: `rheo_instance_ack_tokens`. */
+rheo_status rheo_group_ack_tokens(const rheo_group *group,
+                                  const rheo_bytes *tokens,
+                                  size_t tokens_len,
+                                  rheo_results *results,
+                                  rheo_error **error);
+
+/** Retries the leases of an array of tokens: `rheo_instance_retry_tokens`. */
+rheo_status rheo_group_retry_tokens(const rheo_group *group,
+                                    const rheo_bytes *tokens,
+                                    size_t tokens_len,
+                                    const char *reason,
+                                    size_t reason_len,
+                                    int64_t delay_ms,
+                                    rheo_results *results,
+                                    rheo_error **error);
+
+/** Rejects the leases of an array of tokens: `rheo_instance_reject_tokens`. */
+rheo_status rheo_group_reject_tokens(const rheo_group *group,
+                                     const rheo_bytes *tokens,
+                                     size_t tokens_len,
+                                     const char *reason,
+                                     size_t reason_len,
+                                     rheo_results *results,
+                                     rheo_error **error);
+
+/** Releases the leases of an array of tokens: `rheo_instance_release_tokens`. */
+rheo_status rheo_group_release_tokens(const rheo_group *group,
+                                      const rheo_bytes *tokens,
+                                      size_t tokens_len,
+                                      rheo_results *results,
+                                      rheo_error **error);
+
+/** Renews the leases of an array of tokens: `rheo_instance_renew_tokens`. */
+rheo_status rheo_group_renew_tokens(const rheo_group *group,
+                                    const rheo_bytes *tokens,
+                                    size_t tokens_len,
+                                    const int64_t *lease_ms,
+                                    rheo_results *results,
+                                    rheo_error **error);
+
+/* ====================================================================================================
+ * Options of a stream
+ * ==================================================================================================== */
+
+/** What a stream is created with. One thread at a time. */
+typedef struct rheo_stream_options rheo_stream_options;
+
+/** Makes options with nothing set. The caller frees them. */
+rheo_status rheo_stream_options_new(rheo_stream_options **out, rheo_error **error);
+
+/**
+ * Sets one option by name: `partition_count`.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name and for a value that does not parse.
+ */
+rheo_status rheo_stream_options_set(rheo_stream_options *options,
+                                    const char *key,
+                                    size_t key_len,
+                                    const char *value,
+                                    size_t value_len,
+                                    rheo_error **error);
+
+/**
+ * Sets the number of partitions: 1 to 65,536; 1 when not set. It never changes afterwards. Out of range:
+ * `RHEO_ERROR_INVALID_PARTITION_COUNT`, when the stream is created.
+ */
+rheo_status rheo_stream_options_set_partition_count(rheo_stream_options *options,
+                                                    int64_t partition_count,
+                                                    rheo_error **error);
+
+/** Frees options; NULL is fine. */
+void rheo_stream_options_free(rheo_stream_options *options);
+
+/* ====================================================================================================
+ * Options of a group
+ *
+ * Where a group starts is said by `start_after` or `start_at`, not both; without either it starts at the beginning.
+ * Partitions that a map or `partitions` leaves out start at the beginning.
+ * ==================================================================================================== */
+
+/** What a group is created with. One thread at a time. */
+typedef struct rheo_group_options rheo_group_options;
+
+/** Makes options with nothing set. The caller frees them. */
+rheo_status rheo_group_options_new(rheo_group_options **out, rheo_error **error);
+
+/**
+ * Sets one option by name: `max_attempts`, `max_deliveries`, `ordering` (`none` or `key`), `start_after` (`3` or
+ * `{"0": 3, "2": 1}`), `start_at`, `partitions` (`[0, 2]`).
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name and for a value that does not parse;
+ * `RHEO_ERROR_INVALID_PARTITION` for a number that no partition has.
+ */
+rheo_status rheo_group_options_set(rheo_group_options *options,
+                                   const char *key,
+                                   size_t key_len,
+                                   const char *value,
+                                   size_t value_len,
+                                   rheo_error **error);
+
+/** Sets at which attempt a retry dead-letters: 1 or more; the instance's `default_max_attempts` when not set. */
+rheo_status rheo_group_options_set_max_attempts(rheo_group_options *options, int64_t max_attempts, rheo_error **error);
+
+/**
+ * Sets after how many leases a delivery is dead-lettered instead of being offered again, so that a payload which
+ * kills its consumers stops circulating; 0, and when not set: never.
+ */
+rheo_status rheo_group_options_set_max_deliveries(rheo_group_options *options,
+                                                  int64_t max_deliveries,
+                                                  rheo_error **error);
+
+/**
+ * Sets the ordering: `RHEO_ORDERING_NONE` (when not set) or `RHEO_ORDERING_KEY`.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another number.
+ */
+rheo_status rheo_group_options_set_ordering(rheo_group_options *options, rheo_ordering ordering, rheo_error **error);
+
+/** Starts the group after this sequence in every partition (exclusive). Beyond the last event: at the end. */
+rheo_status rheo_group_options_set_start_after(rheo_group_options *options, uint64_t sequence, rheo_error **error);
+
+/** Starts the group after this sequence in one partition; called again for each further partition. */
+rheo_status rheo_group_options_set_start_after_in(rheo_group_options *options,
+                                                  uint32_t partition,
+                                                  uint64_t sequence,
+                                                  rheo_error **error);
+
+/**
+ * Starts the group, per partition, with the first event whose timestamp is at or after this time (microseconds since
+ * the Unix epoch), and takes everything after that; at the end when there is none.
+ */
+rheo_status rheo_group_options_set_start_at(rheo_group_options *options, int64_t micros, rheo_error **error);
+
+/** Limits the start to these partitions, a set that is copied; NULL with length 0: to all. */
+rheo_status rheo_group_options_set_partitions(rheo_group_options *options,
+                                              const uint32_t *partitions,
+                                              size_t partitions_len,
+                                              rheo_error **error);
+
+/** Frees options; NULL is fine. */
+void rheo_group_options_free(rheo_group_options *options);
+
+/* ====================================================================================================
+ * Options of an update
+ *
+ * What is to change of a group; what is not set stays as it is.
+ * ==================================================================================================== */
+
+/** What is to change of a group. One thread at a time. */
+typedef struct rheo_update_options rheo_update_options;
+
+/** Makes options with nothing set. The caller frees them. */
+rheo_status rheo_update_options_new(rheo_update_options **out, rheo_error **error);
+
+/**
+ * Sets one option by name: `max_attempts`, `max_deliveries`.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name and for a value that does not parse.
+ */
+rheo_status rheo_update_options_set(rheo_update_options *options,
+                                    const char *key,
+                                    size_t key_len,
+                                    const char *value,
+                                    size_t value_len,
+                                    rheo_error **error);
+
+/** Sets at which attempt a retry dead-letters: 1 or more. */
+rheo_status rheo_update_options_set_max_attempts(rheo_update_options *options,
+                                                 int64_t max_attempts,
+                                                 rheo_error **error);
+
+/** Sets after how many leases a delivery is dead-lettered instead of being offered again; 0: never. */
+rheo_status rheo_update_options_set_max_deliveries(rheo_update_options *options,
+                                                   int64_t max_deliveries,
+                                                   rheo_error **error);
+
+/** Frees options; NULL is fine. */
+void rheo_update_options_free(rheo_update_options *options);
+
+/* ====================================================================================================
+ * Options of an append
+ * ==================================================================================================== */
+
+/**
+ * What may go with a payload. Texts are copied; `rheo_append_options_clear` keeps the memory, so that a loop which
+ * sets the options anew for each event allocates nothing. One thread at a time.
+ */
+typedef struct rheo_append_options rheo_append_options;
+
+/** Makes options with nothing set. The caller frees them. */
+rheo_status rheo_append_options_new(rheo_append_options **out, rheo_error **error);
+
+/**
+ * Sets one option by name: `id`, `key`, `type`, `metadata`, `timestamp`, `partition`.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name and for a value that does not parse;
+ * `RHEO_ERROR_INVALID_PARTITION` for a number that no partition has.
+ */
+rheo_status rheo_append_options_set(rheo_append_options *options,
+                                    const char *key,
+                                    size_t key_len,
+                                    const char *value,
+                                    size_t value_len,
+                                    rheo_error **error);
+
+/**
+ * Sets the event's id: 1 to 255 bytes without control characters. An id that the stream holds appends nothing, so an
+ * append with an id may be repeated safely. Without one, an id is generated.
+ */
+rheo_status rheo_append_options_set_id(rheo_append_options *options, const char *id, size_t id_len, rheo_error **error);
+
+/**
+ * Sets the key: 1 to 1,024 bytes. It chooses the partition, unless one is set: the same one in every language, and
+ * the one that Kafka's Java client would choose.
+ */
+rheo_status rheo_append_options_set_key(rheo_append_options *options,
+                                        const char *key,
+                                        size_t key_len,
+                                        rheo_error **error);
+
+/** Sets the type: 1 to 255 bytes without control characters. */
+rheo_status rheo_append_options_set_type(rheo_append_options *options,
+                                         const char *event_type,
+                                         size_t event_type_len,
+                                         rheo_error **error);
+
+/**
+ * Sets the metadata: the text of a JSON object, at most 64 KiB. By convention `correlation_id`, `causation_id`,
+ * `producer`, `schema` and `schema_version` in it tell the event's lineage.
+ */
+rheo_status rheo_append_options_set_metadata(rheo_append_options *options,
+                                             const char *json,
+                                             size_t json_len,
+                                             rheo_error **error);
+
+/** Sets when it happened, in microseconds since the Unix epoch; the instance's clock when not set. */
+rheo_status rheo_append_options_set_timestamp(rheo_append_options *options, int64_t micros, rheo_error **error);
+
+/** Sets the partition, whatever the key. Without partition and key: partition 0. */
+rheo_status rheo_append_options_set_partition(rheo_append_options *options, uint32_t partition, rheo_error **error);
+
+/** Back to nothing set. Keeps the memory. */
+rheo_status rheo_append_options_clear(rheo_append_options *options, rheo_error **error);
+
+/** Frees options; NULL is fine. */
+void rheo_append_options_free(rheo_append_options *options);
+
+/* ====================================================================================================
+ * Batch
+ *
+ * The events of a `..._append_batch`, all or nothing. At most 10,000 events and 64 MiB.
+ * ==================================================================================================== */
+
+/**
+ * Events to append together, with their bytes. Can be appended more than once, and cleared and filled again without
+ * allocating. One thread at a time; several may append the same unchanging batch.
+ */
+typedef struct rheo_batch rheo_batch;
+
+/** Makes an empty batch. The caller frees it. */
+rheo_status rheo_batch_new(rheo_batch **out, rheo_error **error);
+
+/**
+ * Adds one event; payload and options are copied. `encoding` is `RHEO_ENCODING_...`. `options` is NULL for none.
+ * Names and metadata are checked when the batch is appended.
+ *
+ * Statuses: `RHEO_ERROR_PAYLOAD_TOO_LARGE` above 16 MiB; `RHEO_ERROR_INVALID_ARGUMENT` beyond the batch's limits and
+ * for an unknown encoding. Nothing is added then.
+ */
+rheo_status rheo_batch_add(rheo_batch *batch,
+                           const void *payload,
+                           size_t payload_len,
+                           rheo_encoding encoding,
+                           const rheo_append_options *options,
+                           rheo_error **error);
+
+/** Takes all events out. Keeps the memory. */
+rheo_status rheo_batch_clear(rheo_batch *batch, rheo_error **error);
+
+/** How many events it holds; 0 for NULL. */
+size_t rheo_batch_len(const rheo_batch *batch);
+
+/** Frees a batch; NULL is fine. */
+void rheo_batch_free(rheo_batch *batch);
+
+/* ====================================================================================================
+ * Query
+ *
+ * Which events are asked for. `where` is the text of a JSON object of conditions that all have to hold: field to
+ * value (equal), or field to operators, as in `{"type": "placed", "total": {"gt": 10, "lte": 20}}`. Operators: `eq`,
+ * `ne`, `gt`, `gte`, `lt`, `lte`, `in` (a list), `exists` (`true` or `false`), `prefix`. Fields: `id`, `type`,
+ * `key`, `partition`; the lineage keys of the metadata, or `metadata.NAME`; anything else, or `payload.NAME` to say
+ * so, is a field of a JSON object payload, dots descending. Types never mix.
+ * ==================================================================================================== */
+
+/** Which events are asked for. One thread at a time; several may run the same unchanging query. */
+typedef struct rheo_query rheo_query;
+
+/** Makes a query that every event matches. The caller frees it. */
+rheo_status rheo_query_new(rheo_query **out, rheo_error **error);
+
+/**
+ * Sets one part by name: `where`, `from`, `to`, `after_sequence`, `until_sequence`, `order_by`
+ * (`[["timestamp", "desc"], ["sequence", "asc"]]`), `limit`.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name and for a value that does not parse.
+ */
+rheo_status rheo_query_set(rheo_query *query,
+                           const char *key,
+                           size_t key_len,
+                           const char *value,
+                           size_t value_len,
+                           rheo_error **error);
+
+/**
+ * Sets the conditions: the text of a JSON object, as the section's head says. Replaces those set before.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for a malformed object, field, operator or operand.
+ */
+rheo_status rheo_query_set_where(rheo_query *query, const char *json, size_t json_len, rheo_error **error);
+
+/** Only events of this time or later, in microseconds since the Unix epoch. */
+rheo_status rheo_query_set_from(rheo_query *query, int64_t micros, rheo_error **error);
+
+/** Only events of this time or earlier, in microseconds since the Unix epoch. */
+rheo_status rheo_query_set_to(rheo_query *query, int64_t micros, rheo_error **error);
+
+/** Only events with a higher sequence, in every partition. */
+rheo_status rheo_query_set_after_sequence(rheo_query *query, uint64_t sequence, rheo_error **error);
+
+/** Only events with this sequence or a lower one, in every partition. */
+rheo_status rheo_query_set_until_sequence(rheo_query *query, uint64_t sequence, rheo_error **error);
+
+/**
+ * Orders by this field, after what was added before. Ties go by partition, then by sequence, ascending. Without any
+ * order: by sequence, ascending. Pages and iterators have an order of their own and take none.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for a number that is no field or no direction.
+ */
+rheo_status rheo_query_add_order_by(rheo_query *query,
+                                    rheo_order_field field,
+                                    rheo_direction direction,
+                                    rheo_error **error);
+
+/** At most so many events; of a page and of an iterator: so many at a time. When not set: 100, in a replay all. */
+rheo_status rheo_query_set_limit(rheo_query *query, int64_t limit, rheo_error **error);
+
+/** Frees a query; NULL is fine. */
+void rheo_query_free(rheo_query *query);
+
+/* ====================================================================================================
+ * Options of a trim
+ *
+ * How far to trim: exactly one of `before_sequence`, `max_len`, `max_age_ms` and `max_bytes`.
+ * ==================================================================================================== */
+
+/** How far to trim. One thread at a time. */
+typedef struct rheo_trim_options rheo_trim_options;
+
+/** Makes options with nothing set. The caller frees them. */
+rheo_status rheo_trim_options_new(rheo_trim_options **out, rheo_error **error);
+
+/**
+ * Sets one option by name: `before_sequence` (`3` or `{"0": 3, "2": 1}`), `max_len`, `max_age_ms`, `max_bytes`,
+ * `force` (`true` or `false`).
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name and for a value that does not parse;
+ * `RHEO_ERROR_INVALID_PARTITION` for a number that no partition has.
+ */
+rheo_status rheo_trim_options_set(rheo_trim_options *options,
+                                  const char *key,
+                                  size_t key_len,
+                                  const char *value,
+                                  size_t value_len,
+                                  rheo_error **error);
+
+/** Removes what lies before this sequence, in every partition. */
+rheo_status rheo_trim_options_set_before_sequence(rheo_trim_options *options, uint64_t sequence, rheo_error **error);
+
+/**
+ * Removes what lies before this sequence in one partition; called again for each further partition. The others are
+ * left alone.
+ */
+rheo_status rheo_trim_options_set_before_sequence_in(rheo_trim_options *options,
+                                                     uint32_t partition,
+                                                     uint64_t sequence,
+                                                     rheo_error **error);
+
+/** Keeps at most so many events per partition. */
+rheo_status rheo_trim_options_set_max_len(rheo_trim_options *options, int64_t max_len, rheo_error **error);
+
+/** Removes events older than so many milliseconds, up to the first younger one. */
+rheo_status rheo_trim_options_set_max_age_ms(rheo_trim_options *options, int64_t max_age_ms, rheo_error **error);
+
+/** Keeps at most so many bytes per partition, counted as `rheo_partition_info.bytes` is. */
+rheo_status rheo_trim_options_set_max_bytes(rheo_trim_options *options, int64_t max_bytes, rheo_error **error);
+
+/** Removes also what some group has not passed or lists as a dead letter; false when not set. */
+rheo_status rheo_trim_options_set_force(rheo_trim_options *options, bool force, rheo_error **error);
+
+/** Frees options; NULL is fine. */
+void rheo_trim_options_free(rheo_trim_options *options);
+
+/* ====================================================================================================
+ * Options of a fetch
+ * ==================================================================================================== */
+
+/** How to fetch. One thread at a time; several may fetch with the same unchanging options. */
+typedef struct rheo_fetch_options rheo_fetch_options;
+
+/** Makes options with nothing set. The caller frees them. */
+rheo_status rheo_fetch_options_new(rheo_fetch_options **out, rheo_error **error);
+
+/**
+ * Sets one option by name: `limit`, `lease_ms`, `consumer_id`, `partitions` (`[0, 2]`), `wait_ms`.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name and for a value that does not parse;
+ * `RHEO_ERROR_INVALID_PARTITION` for a number that no partition has.
+ */
+rheo_status rheo_fetch_options_set(rheo_fetch_options *options,
+                                   const char *key,
+                                   size_t key_len,
+                                   const char *value,
+                                   size_t value_len,
+                                   rheo_error **error);
+
+/** Sets the most leases to take: 0 to 10,000; the instance's `default_max_demand` when not set. */
+rheo_status rheo_fetch_options_set_limit(rheo_fetch_options *options, int64_t limit, rheo_error **error);
+
+/** Sets how long the leases last, in milliseconds: 1 to ten years; the instance's `default_lease_ms` when not set. */
+rheo_status rheo_fetch_options_set_lease_ms(rheo_fetch_options *options, int64_t lease_ms, rheo_error **error);
+
+/** Sets who takes the leases: 1 to 255 bytes without control characters; an id made for the instance when not set. */
+rheo_status rheo_fetch_options_set_consumer_id(rheo_fetch_options *options,
+                                               const char *consumer_id,
+                                               size_t consumer_id_len,
+                                               rheo_error **error);
+
+/**
+ * Fetches from these partitions only, a set that is copied; NULL with length 0: from all. An empty set (a pointer
+ * with length 0) fetches nothing.
+ */
+rheo_status rheo_fetch_options_set_partitions(rheo_fetch_options *options,
+                                              const uint32_t *partitions,
+                                              size_t partitions_len,
+                                              rheo_error **error);
+
+/** Sets how long to wait for work when there is none, in milliseconds: 0 (when not set) to ten years. */
+rheo_status rheo_fetch_options_set_wait_ms(rheo_fetch_options *options, int64_t wait_ms, rheo_error **error);
+
+/** Lets an interrupt end the wait; NULL: none. The options keep what they need of it: the caller may free it. */
+rheo_status rheo_fetch_options_set_interrupt(rheo_fetch_options *options,
+                                             const rheo_interrupt *interrupt,
+                                             rheo_error **error);
+
+/** Frees options; NULL is fine. */
+void rheo_fetch_options_free(rheo_fetch_options *options);
+
+/* ====================================================================================================
+ * Interrupt
+ *
+ * Ends waits from another thread. A fetch that waits under an interrupt returns what it has, usually nothing, with
+ * `RHEO_OK`, once the interrupt is fired. A fired interrupt ends every later wait at once until it is reset.
+ * ==================================================================================================== */
+
+/** Ends waits. Any thread, several at once. May be freed while a fetch waits under it. */
+typedef struct rheo_interrupt rheo_interrupt;
+
+/** Makes an interrupt that is not fired. The caller frees it. */
+rheo_status rheo_interrupt_new(rheo_interrupt **out, rheo_error **error);
+
+/** Ends every wait under this interrupt, now and until it is reset. Takes a lock: not for signal handlers. */
+rheo_status rheo_interrupt_fire(const rheo_interrupt *interrupt, rheo_error **error);
+
+/** Lets waits wait again. */
+rheo_status rheo_interrupt_reset(const rheo_interrupt *interrupt, rheo_error **error);
+
+/** Whether it was fired and not reset since; false for NULL. */
+bool rheo_interrupt_is_fired(const rheo_interrupt *interrupt);
+
+/** Frees an interrupt; NULL is fine. Options that hold it keep working with it. */
+void rheo_interrupt_free(rheo_interrupt *interrupt);
+
+/* ====================================================================================================
+ * Options of a list of dead letters
+ * ==================================================================================================== */
+
+/** How to list dead letters. One thread at a time. */
+typedef struct rheo_dead_letter_options rheo_dead_letter_options;
+
+/** Makes options with nothing set. The caller frees them. */
+rheo_status rheo_dead_letter_options_new(rheo_dead_letter_options **out, rheo_error **error);
+
+/**
+ * Sets one option by name: `limit`, `after`, `partitions` (`[0, 2]`).
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name and for a value that does not parse;
+ * `RHEO_ERROR_INVALID_PARTITION` for a number that no partition has.
+ */
+rheo_status rheo_dead_letter_options_set(rheo_dead_letter_options *options,
+                                         const char *key,
+                                         size_t key_len,
+                                         const char *value,
+                                         size_t value_len,
+                                         rheo_error **error);
+
+/** Sets the most to list: 0 or more; 100 when not set. */
+rheo_status rheo_dead_letter_options_set_limit(rheo_dead_letter_options *options, int64_t limit, rheo_error **error);
+
+/** Goes on after the dead letter of this event id: the last one of the list before. */
+rheo_status rheo_dead_letter_options_set_after(rheo_dead_letter_options *options,
+                                               const char *event_id,
+                                               size_t event_id_len,
+                                               rheo_error **error);
+
+/** Lists those of these partitions only, a set that is copied; NULL with length 0: of all. */
+rheo_status rheo_dead_letter_options_set_partitions(rheo_dead_letter_options *options,
+                                                    const uint32_t *partitions,
+                                                    size_t partitions_len,
+                                                    rheo_error **error);
+
+/** Frees options; NULL is fine. */
+void rheo_dead_letter_options_free(rheo_dead_letter_options *options);
+
+/* ====================================================================================================
+ * Options of a replay
+ *
+ * What to replay: exactly one of `from_sequence`, `from`, event ids and a query.
+ * ==================================================================================================== */
+
+/** What to replay. One thread at a time. */
+typedef struct rheo_replay_options rheo_replay_options;
+
+/** Makes options with nothing set. The caller frees them. */
+rheo_status rheo_replay_options_new(rheo_replay_options **out, rheo_error **error);
+
+/**
+ * Sets one option by name: `from_sequence` (`3` or `{"0": 3, "2": 1}`), `from`, `event_ids` (`["a", "b"]`), `query`
+ * (an object of the names that `rheo_query_set` takes), `partitions` (`[0, 2]`).
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name and for a value that does not parse;
+ * `RHEO_ERROR_INVALID_PARTITION` for a number that no partition has.
+ */
+rheo_status rheo_replay_options_set(rheo_replay_options *options,
+                                    const char *key,
+                                    size_t key_len,
+                                    const char *value,
+                                    size_t value_len,
+                                    rheo_error **error);
+
+/** Replays everything after this sequence (exclusive), in every partition. */
+rheo_status rheo_replay_options_set_from_sequence(rheo_replay_options *options, uint64_t sequence, rheo_error **error);
+
+/**
+ * Replays everything after this sequence in one partition; called again for each further partition. The others are
+ * left alone.
+ */
+rheo_status rheo_replay_options_set_from_sequence_in(rheo_replay_options *options,
+                                                     uint32_t partition,
+                                                     uint64_t sequence,
+                                                     rheo_error **error);
+
+/**
+ * Replays, per partition, everything from the first event on whose timestamp is at or after this time, in
+ * microseconds since the Unix epoch.
+ */
+rheo_status rheo_replay_options_set_from(rheo_replay_options *options, int64_t micros, rheo_error **error);
+
+/** Replays the event with this id too. An id that the stream does not hold reopens nothing. */
+rheo_status rheo_replay_options_add_event_id(rheo_replay_options *options,
+                                             const char *event_id,
+                                             size_t event_id_len,
+                                             rheo_error **error);
+
+/** Replays the events that match a query, which is copied; without a limit of its own, all of them. */
+rheo_status rheo_replay_options_set_query(rheo_replay_options *options, const rheo_query *query, rheo_error **error);
+
+/** Replays in these partitions only, a set that is copied; NULL with length 0: in all. */
+rheo_status rheo_replay_options_set_partitions(rheo_replay_options *options,
+                                               const uint32_t *partitions,
+                                               size_t partitions_len,
+                                               rheo_error **error);
+
+/** Frees options; NULL is fine. */
+void rheo_replay_options_free(rheo_replay_options *options);
+
+/* ====================================================================================================
+ * Options of a reset
+ *
+ * A reset wants `confirm`, for what the group knows is lost. The new start is said as when a group is created;
+ * without one it is the beginning. Partitions that a map or `partitions` leaves out are left alone.
+ * ==================================================================================================== */
+
+/** How to reset a group. One thread at a time. */
+typedef struct rheo_reset_options rheo_reset_options;
+
+/** Makes options with nothing set. The caller frees them. */
+rheo_status rheo_reset_options_new(rheo_reset_options **out, rheo_error **error);
+
+/**
+ * Sets one option by name: `confirm` (`true` or `false`), `start_after` (`3` or `{"0": 3, "2": 1}`), `start_at`,
+ * `partitions` (`[0, 2]`).
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name and for a value that does not parse;
+ * `RHEO_ERROR_INVALID_PARTITION` for a number that no partition has.
+ */
+rheo_status rheo_reset_options_set(rheo_reset_options *options,
+                                   const char *key,
+                                   size_t key_len,
+                                   const char *value,
+                                   size_t value_len,
+                                   rheo_error **error);
+
+/** Says that the reset is meant; false when not set, which gives `RHEO_ERROR_CONFIRM_REQUIRED`. */
+rheo_status rheo_reset_options_set_confirm(rheo_reset_options *options, bool confirm, rheo_error **error);
+
+/** Starts anew after this sequence in every partition (exclusive). Beyond the last event: at the end. */
+rheo_status rheo_reset_options_set_start_after(rheo_reset_options *options, uint64_t sequence, rheo_error **error);
+
+/** Starts anew after this sequence in one partition; called again for each further partition. */
+rheo_status rheo_reset_options_set_start_after_in(rheo_reset_options *options,
+                                                  uint32_t partition,
+                                                  uint64_t sequence,
+                                                  rheo_error **error);
+
+/**
+ * Starts anew, per partition, with the first event whose timestamp is at or after this time, in microseconds since
+ * the Unix epoch; at the end when there is none.
+ */
+rheo_status rheo_reset_options_set_start_at(rheo_reset_options *options, int64_t micros, rheo_error **error);
+
+/** Resets these partitions only, a set that is copied; NULL with length 0: all. */
+rheo_status rheo_reset_options_set_partitions(rheo_reset_options *options,
+                                              const uint32_t *partitions,
+                                              size_t partitions_len,
+                                              rheo_error **error);
+
+/** Frees options; NULL is fine. */
+void rheo_reset_options_free(rheo_reset_options *options);
+
+/* ====================================================================================================
+ * Event
+ *
+ * One immutable record of a partition, lists of them, and an iterator. An event refers to the store's bytes and
+ * copies none; one that is held keeps the memory around it alive, usually at most 1 MiB.
+ * ==================================================================================================== */
+
+/** One event. Never changes; any thread may read it, several at once. Views that it gives live as long as it does. */
+typedef struct rheo_event rheo_event;
+
+/** The id: the one given at append, or a generated UUIDv7. */
+rheo_bytes rheo_event_id(const rheo_event *event);
+
+/** The stream's name. */
+rheo_bytes rheo_event_stream(const rheo_event *event);
+
+/** The partition, from 0. */
+uint32_t rheo_event_partition(const rheo_event *event);
+
+/** The position in the partition, from 1, without gaps. 0 for NULL. */
+uint64_t rheo_event_sequence(const rheo_event *event);
+
+/** When it happened, in microseconds since the Unix epoch. Timestamps need not ascend. */
+int64_t rheo_event_timestamp(const rheo_event *event);
+
+/** The key; `data` is NULL when it was given none. */
+rheo_bytes rheo_event_key(const rheo_event *event);
+
+/** The type; `data` is NULL when it was given none. */
+rheo_bytes rheo_event_type(const rheo_event *event);
+
+/** The metadata: the text of a JSON object, `{}` when it was given none. */
+rheo_bytes rheo_event_metadata(const rheo_event *event);
+
+/** The payload, byte for byte as it was appended. */
+rheo_bytes rheo_event_payload(const rheo_event *event);
+
+/** How the producer tagged the payload: `RHEO_ENCODING_...`. */
+rheo_encoding rheo_event_encoding(const rheo_event *event);
+
+/** Whether this is what stood already when an append with its id appended nothing. */
+bool rheo_event_deduplicated(const rheo_event *event);
+
+/**
+ * Makes a handle of the event that outlives the list, lease or dead letter it is part of. Copies no bytes. The
+ * caller frees it.
+ */
+rheo_status rheo_event_clone(const rheo_event *event, rheo_event **out, rheo_error **error);
+
+/**
+ * Frees an event that a function wrote out or that was cloned; NULL is fine. One that is part of a list, a lease, a
+ * dead letter or an iterator belongs to it.
+ */
+void rheo_event_free(rheo_event *event);
+
+/**
+ * Events, in order. Filled by reads, queries and batches, each of which replaces what was in it, also when it fails.
+ * Filled by one thread while no other uses it; read by any number.
+ */
+typedef struct rheo_event_list rheo_event_list;
+
+/** Makes an empty list. The caller frees it. */
+rheo_status rheo_event_list_new(rheo_event_list **out, rheo_error **error);
+
+/** How many events it holds; 0 for NULL. */
+size_t rheo_event_list_len(const rheo_event_list *events);
+
+/** The event at a position from 0; NULL beyond the end. It belongs to the list, until that is filled again or freed. */
+const rheo_event *rheo_event_list_get(const rheo_event_list *events, size_t index);
+
+/** After a `..._query_page`: the cursor of the next page; `data` is NULL when this was the last one. */
+rheo_bytes rheo_event_list_next_cursor(const rheo_event_list *events);
+
+/** Frees a list with its events; NULL is fine. */
+void rheo_event_list_free(rheo_event_list *events);
+
+/**
+ * What a `..._query_stream` gives: all events that match, a page at a time as they are asked for. One thread at a
+ * time. Keeps the instance open.
+ */
+typedef struct rheo_event_iterator rheo_event_iterator;
+
+/**
+ * Gives the next event; NULL with `RHEO_OK` at the end. It belongs to the iterator, until the next call or free.
+ *
+ * Statuses: as `rheo_instance_query`; an error ends the iteration.
+ */
+rheo_status rheo_event_iterator_next(rheo_event_iterator *iterator, const rheo_event **out, rheo_error **error);
+
+/** Frees an iterator with the event that it gave last; NULL is fine. */
+void rheo_event_iterator_free(rheo_event_iterator *iterator);
+
+/* ====================================================================================================
+ * Lease
+ *
+ * A claim on one delivery until `expires_at`, fenced by its lease id. It is settled through the instance
+ * (`rheo_instance_ack` and so on). Freeing a lease or its list settles nothing: the claim ends by a settle or by
+ * expiry.
+ * ==================================================================================================== */
+
+/** One lease. Never changes; any thread may read and settle it. Views that it gives live as long as it does. */
+typedef struct rheo_lease rheo_lease;
+
+/** The fence: 32 hexadecimal digits, new at each claim, kept by renew. */
+rheo_bytes rheo_lease_id(const rheo_lease *lease);
+
+/** The store's own identity of the claim; the same text as the lease id where the store has none. */
+rheo_bytes rheo_lease_receipt(const rheo_lease *lease);
+
+/** The stream's name. */
+rheo_bytes rheo_lease_stream(const rheo_lease *lease);
+
+/** The group's name. */
+rheo_bytes rheo_lease_group(const rheo_lease *lease);
+
+/** Who holds it. */
+rheo_bytes rheo_lease_consumer_id(const rheo_lease *lease);
+
+/**
+ * The token: printable text without the event. Whoever reaches the same store can settle by it
+ * (`rheo_instance_ack_token` and so on), from another thread, process or language.
+ */
+rheo_bytes rheo_lease_token(const rheo_lease *lease);
+
+/** The event that is claimed. It belongs to the lease; `rheo_event_clone` makes one that outlives it. NULL for NULL. */
+const rheo_event *rheo_lease_event(const rheo_lease *lease);
+
+/** Which delivery of the event to the group this is, from 1. */
+uint32_t rheo_lease_attempt(const rheo_lease *lease);
+
+/** The duration asked for, in milliseconds. */
+int64_t rheo_lease_ms(const rheo_lease *lease);
+
+/** When it was claimed, by the instance's clock, in microseconds since the Unix epoch. */
+int64_t rheo_lease_leased_at(const rheo_lease *lease);
+
+/**
+ * When it expires, in microseconds since the Unix epoch. Informational: the store's own deadline counts. A renew
+ * does not change it; that gives the new time itself.
+ */
+int64_t rheo_lease_expires_at(const rheo_lease *lease);
+
+/** Makes a handle of the lease that outlives its list. It is the same claim: it settles once. The caller frees it. */
+rheo_status rheo_lease_clone(const rheo_lease *lease, rheo_lease **out, rheo_error **error);
+
+/** Frees a lease that was cloned; NULL is fine. One that is part of a list belongs to it. */
+void rheo_lease_free(rheo_lease *lease);
+
+/**
+ * Leases, in order. Filled by a fetch, which replaces what was in it, also when it fails; a list that is filled
+ * again uses its memory again, so that a loop of fetches allocates nothing. Filled by one thread while no other uses
+ * it; read by any number.
+ */
+typedef struct rheo_lease_list rheo_lease_list;
+
+/** Makes an empty list. The caller frees it. */
+rheo_status rheo_lease_list_new(rheo_lease_list **out, rheo_error **error);
+
+/** How many leases it holds; 0 for NULL. */
+size_t rheo_lease_list_len(const rheo_lease_list *leases);
+
+/** The lease at a position from 0; NULL beyond the end. It belongs to the list, until that is filled again or freed. */
+const rheo_lease *rheo_lease_list_get(const rheo_lease_list *leases, size_t index);
+
+/** Frees a list with its leases; NULL is fine. Settles nothing. */
+void rheo_lease_list_free(rheo_lease_list *leases);
+
+/* ====================================================================================================
+ * List of names
+ * ==================================================================================================== */
+
+/** Names of streams or groups, sorted by code point. Never changes; any thread may read it, several at once. */
+typedef struct rheo_name_list rheo_name_list;
+
+/** How many names it holds; 0 for NULL. */
+size_t rheo_name_list_len(const rheo_name_list *names);
+
+/** The name at a position from 0; `data` is NULL beyond the end. */
+rheo_bytes rheo_name_list_get(const rheo_name_list *names, size_t index);
+
+/** Frees a list; NULL is fine. */
+void rheo_name_list_free(rheo_name_list *names);
+
+/* ====================================================================================================
+ * Stream info
+ *
+ * What there is to know of a stream, partition by partition.
+ * ==================================================================================================== */
+
+/** What there is to know of a stream. Never changes; any thread may read it, several at once. */
+typedef struct rheo_stream_info rheo_stream_info;
+
+/** The stream's name. */
+rheo_bytes rheo_stream_info_stream(const rheo_stream_info *info);
+
+/** How many partitions the stream has; 0 for NULL. */
+size_t rheo_stream_info_len(const rheo_stream_info *info);
+
+/**
+ * Writes what there is to know of the partition at a position from 0, which is its number. What `out` points to
+ * belongs to the info.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` beyond the end.
+ */
+rheo_status rheo_stream_info_get(const rheo_stream_info *info,
+                                 size_t index,
+                                 rheo_partition_info *out,
+                                 rheo_error **error);
+
+/** Frees an info; NULL is fine. */
+void rheo_stream_info_free(rheo_stream_info *info);
+
+/* ====================================================================================================
+ * Lag
+ *
+ * How far a group is behind: exact at the moment it was taken.
+ * ==================================================================================================== */
+
+/** A group's progress. Never changes; any thread may read it, several at once. */
+typedef struct rheo_lag rheo_lag;
+
+/** The stream's name. */
+rheo_bytes rheo_lag_stream(const rheo_lag *lag);
+
+/** The group's name. */
+rheo_bytes rheo_lag_group(const rheo_lag *lag);
+
+/** The group's lag: the sum over the partitions that were asked for. */
+uint64_t rheo_lag_total(const rheo_lag *lag);
+
+/** How many partitions were asked for; 0 for NULL. */
+size_t rheo_lag_len(const rheo_lag *lag);
+
+/**
+ * Writes the progress in the partition at a position from 0; partitions ascend.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` beyond the end.
+ */
+rheo_status rheo_lag_get(const rheo_lag *lag, size_t index, rheo_partition_lag *out, rheo_error **error);
+
+/** Frees a lag that a function wrote out; NULL is fine. One that is part of a group's info belongs to it. */
+void rheo_lag_free(rheo_lag *lag);
+
+/* ====================================================================================================
+ * Group info
+ *
+ * What there is to know of a group: exact at the moment it was taken, over the partitions that were asked for.
+ * ==================================================================================================== */
+
+/** What there is to know of a group. Never changes; any thread may read it, several at once. */
+typedef struct rheo_group_info rheo_group_info;
+
+/** Frontier, high watermark and lag. It belongs to the info. NULL for NULL. */
+const rheo_lag *rheo_group_info_lag(const rheo_group_info *info);
+
+/** Leases that have not expired. */
+uint64_t rheo_group_info_inflight_count(const rheo_group_info *info);
+
+/** Deliveries that are open and can be claimed now. */
+uint64_t rheo_group_info_available_count(const rheo_group_info *info);
+
+/** Deliveries that are open and whose retry is not due yet. */
+uint64_t rheo_group_info_delayed_count(const rheo_group_info *info);
+
+/** Dead letters. */
+uint64_t rheo_group_info_dead_letter_count(const rheo_group_info *info);
+
+/**
+ * Writes the oldest timestamp among the events right after each partition's frontier, in microseconds since the Unix
+ * epoch (NULL allowed), and says whether there is one: there is none at lag 0.
+ */
+bool rheo_group_info_oldest_unsettled_at(const rheo_group_info *info, int64_t *micros);
+
+/** At which attempt a retry dead-letters. */
+uint32_t rheo_group_info_max_attempts(const rheo_group_info *info);
+
+/** After how many leases a delivery is dead-lettered instead of being offered again; 0: never. */
+uint32_t rheo_group_info_max_deliveries(const rheo_group_info *info);
+
+/** Whether the order per key is kept: `RHEO_ORDERING_...`. */
+rheo_ordering rheo_group_info_ordering(const rheo_group_info *info);
+
+/** Frees an info; NULL is fine. */
+void rheo_group_info_free(rheo_group_info *info);
+
+/* ====================================================================================================
+ * Dead letter
+ *
+ * A delivery that was rejected, or that ran into a limit, with its reason; it is not fetched again until replayed.
+ * Its stream, partition, sequence and id are its event's.
+ * ==================================================================================================== */
+
+/** One dead letter; belongs to its list. Never changes; any thread may read it, several at once. */
+typedef struct rheo_dead_letter rheo_dead_letter;
+
+/** The event. It belongs to the dead letter. NULL for NULL. */
+const rheo_event *rheo_dead_letter_event(const rheo_dead_letter *letter);
+
+/** The group's name. */
+rheo_bytes rheo_dead_letter_group(const rheo_dead_letter *letter);
+
+/** How often it had been delivered. */
+uint32_t rheo_dead_letter_attempt(const rheo_dead_letter *letter);
+
+/** Why, at most 1 KiB. */
+rheo_bytes rheo_dead_letter_reason(const rheo_dead_letter *letter);
+
+/** When, by the instance's clock, in microseconds since the Unix epoch. */
+int64_t rheo_dead_letter_dead_lettered_at(const rheo_dead_letter *letter);
+
+/** Dead letters, ordered by partition and sequence. Never changes; any thread may read it, several at once. */
+typedef struct rheo_dead_letter_list rheo_dead_letter_list;
+
+/** How many dead letters it holds; 0 for NULL. */
+size_t rheo_dead_letter_list_len(const rheo_dead_letter_list *letters);
+
+/** The dead letter at a position from 0; NULL beyond the end. It belongs to the list. */
+const rheo_dead_letter *rheo_dead_letter_list_get(const rheo_dead_letter_list *letters, size_t index);
+
+/** Frees a list with its dead letters; NULL is fine. */
+void rheo_dead_letter_list_free(rheo_dead_letter_list *letters);
+
+/* ====================================================================================================
+ * Capabilities
+ *
+ * What an instance's backend guarantees, and by which mechanisms: two mappings of names to booleans. They can be
+ * asked by name and walked by position.
+ * ==================================================================================================== */
+
+/** What a backend guarantees and how. Never changes; any thread may read it, several at once. */
+typedef struct rheo_capabilities rheo_capabilities;
+
+/** How many guarantees there are; 0 for NULL. */
+size_t rheo_capabilities_guarantees_len(const rheo_capabilities *capabilities);
+
+/** The name of the guarantee at a position from 0; `data` is NULL beyond the end. */
+rheo_bytes rheo_capabilities_guarantee_name(const rheo_capabilities *capabilities, size_t index);
+
+/**
+ * Writes whether a guarantee is given: `durable`, `distributed`, `at_least_once`, `lease_fencing`, `partitions`,
+ * `contiguous_frontier`, `replay`, `ordered_range_scan`, `secondary_indexes`, `batch_writes`, `multi_process`.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name.
+ */
+rheo_status rheo_capabilities_guarantee(const rheo_capabilities *capabilities,
+                                        const char *name,
+                                        size_t name_len,
+                                        bool *out,
+                                        rheo_error **error);
+
+/** How many mechanisms there are; 0 for NULL. */
+size_t rheo_capabilities_mechanisms_len(const rheo_capabilities *capabilities);
+
+/** The name of the mechanism at a position from 0; `data` is NULL beyond the end. */
+rheo_bytes rheo_capabilities_mechanism_name(const rheo_capabilities *capabilities, size_t index);
+
+/**
+ * Writes whether a mechanism is used: `atomic_compare_and_set`, `notifications`, `change_feed`,
+ * `native_consumer_groups`, `native_pending_list`, `native_reclaim`, `blocking_reads`, `native_group_lag`.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name.
+ */
+rheo_status rheo_capabilities_mechanism(const rheo_capabilities *capabilities,
+                                        const char *name,
+                                        size_t name_len,
+                                        bool *out,
+                                        rheo_error **error);
+
+/** Frees capabilities; NULL is fine. */
+void rheo_capabilities_free(rheo_capabilities *capabilities);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RHEO_H */
