@@ -1,0 +1,1798 @@
+// Rheo for C++17: everything in rheo.h, with handles that free themselves, texts as std::string_view and errors as
+// exceptions. Header-only; link librheo.
+//
+//     rheo::instance db = rheo::open("memory:");
+//     db.create_stream("orders", rheo::stream_options().partition_count(4));
+//     db.create_group("orders", "billing");
+//     db.append("orders", rheo::json(R"({"total":12.5})"), rheo::append_options().key("customer-7"));
+//     for (rheo::lease_view lease : db.fetch("orders", "billing")) {
+//         db.ack(lease);
+//     }
+//
+// What holds everywhere:
+//
+// - Whatever fails throws rheo::error. What a function may throw is what its comment in rheo.h lists as statuses.
+//   Where there may be nothing, that is no error: an empty list or an empty std::optional.
+// - Handles are move-only and may be destroyed in any order. One that was moved from is empty; using it throws
+//   invalid_argument.
+// - A std::string_view, an event_view or a lease_view that a handle gives borrows from that handle: it is good until
+// the
+//   handle is destroyed or refilled. clone() gives an event or a lease that stands by itself.
+// - Instances, streams, groups and interrupts may be used by any number of threads at once; that is what const means
+//   on their operations. Everything else is for one thread at a time, or for several that only read it.
+// - Options that are not set are the contract's defaults, and options with nothing set cost nothing. Times are
+//   microseconds, durations milliseconds, as std::chrono has them.
+// - Loops need not allocate: bind names once (instance::stream, instance::group), keep options, lists and results, and
+//   refill them (the operations that end in _into).
+// - handle() gives what the functions of rheo.h take, where both are used together.
+
+#ifndef RHEO_HPP
+#define RHEO_HPP
+
+#include "rheo.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// Event streams with competing groups of consumers.
+namespace rheo {
+
+class event;
+class instance;
+class lease;
+
+// ---------------------------------------------------------------------------------------------------- enumerations
+
+/// What a call came to: ok, or the contract's name of an error. The numbers are those of rheo.h.
+enum class status : rheo_status {
+    ok = RHEO_OK,                                                 ///< It was done.
+    stream_not_found = RHEO_ERROR_STREAM_NOT_FOUND,               ///< The stream does not exist.
+    group_not_found = RHEO_ERROR_GROUP_NOT_FOUND,                 ///< The stream exists, the group does not.
+    already_exists = RHEO_ERROR_ALREADY_EXISTS,                   ///< Something of that name exists.
+    cursor_not_found = RHEO_ERROR_CURSOR_NOT_FOUND,               ///< What a page goes on after is not there.
+    stale_lease = RHEO_ERROR_STALE_LEASE,                         ///< The lease counts no longer.
+    receipt_mismatch = RHEO_ERROR_RECEIPT_MISMATCH,               ///< The store's own receipt differs.
+    invalid_argument = RHEO_ERROR_INVALID_ARGUMENT,               ///< An argument's form is not allowed.
+    invalid_partition = RHEO_ERROR_INVALID_PARTITION,             ///< The stream has no such partition.
+    invalid_partition_count = RHEO_ERROR_INVALID_PARTITION_COUNT, ///< A stream has 1 to 65,536 partitions.
+    invalid_replay_opts = RHEO_ERROR_INVALID_REPLAY_OPTS,         ///< A replay takes exactly one way.
+    confirm_required = RHEO_ERROR_CONFIRM_REQUIRED,               ///< It destroys something; confirm it.
+    payload_too_large = RHEO_ERROR_PAYLOAD_TOO_LARGE,             ///< Larger than max_payload_bytes.
+    unsupported = RHEO_ERROR_UNSUPPORTED,                         ///< This build or backend cannot do it.
+    backend_unavailable = RHEO_ERROR_BACKEND_UNAVAILABLE,         ///< The store cannot be reached.
+    failed = RHEO_ERROR_FAILED,                                   ///< Definitely not done; see the cause.
+    ambiguous = RHEO_ERROR_AMBIGUOUS,                             ///< Done or not is not known; see the cause.
+    timeout = RHEO_ERROR_TIMEOUT,                                 ///< The store did not answer in time.
+    already_draining = RHEO_ERROR_ALREADY_DRAINING,               ///< A drain is pending already.
+    closed = RHEO_ERROR_CLOSED,                                   ///< The instance was closed.
+    forked = RHEO_ERROR_FORKED,                                   ///< Opened before this process was forked off.
+    poisoned = RHEO_ERROR_POISONED,                               ///< An earlier sync failed; reopen.
+    locked = RHEO_ERROR_LOCKED,                                   ///< Another process holds the journal.
+    corrupt = RHEO_ERROR_CORRUPT,                                 ///< Stored data fails its check.
+    version_mismatch = RHEO_ERROR_VERSION_MISMATCH,               ///< Stored by a newer format.
+    internal = RHEO_ERROR_INTERNAL,                               ///< A bug of ours.
+};
+
+/// What the holder of a lease may conclude from a settle that failed.
+enum class settle_class : rheo_settle_class {
+    none = RHEO_SETTLE_NONE,         ///< The error says nothing of a lease.
+    lost = RHEO_SETTLE_LOST,         ///< The lease is gone: drop it.
+    definite = RHEO_SETTLE_DEFINITE, ///< Nothing was done: the settle may be tried again.
+    unknown = RHEO_SETTLE_UNKNOWN,   ///< Leave the lease to expire; fencing protects a settle that did happen.
+};
+
+/// Whether calling again can help.
+enum class retriable : rheo_retriable {
+    no = RHEO_RETRIABLE_NO,                     ///< It would fail again.
+    yes = RHEO_RETRIABLE_YES,                   ///< The call may be repeated as it is.
+    with_same_id = RHEO_RETRIABLE_WITH_SAME_ID, ///< An append with an explicit id may be repeated with that id.
+};
+
+/// How a payload is tagged. Rheo never alters a payload.
+enum class encoding : rheo_encoding {
+    bytes = RHEO_ENCODING_BYTES, ///< Bytes of any kind.
+    json = RHEO_ENCODING_JSON,   ///< JSON text, whose fields queries see. Not checked.
+};
+
+/// Whether a group keeps the order of events that share a key.
+enum class ordering : rheo_ordering {
+    none = RHEO_ORDERING_NONE, ///< Events of one key may be in flight together.
+    key = RHEO_ORDERING_KEY,   ///< While an event of a key is open, no later one of that key is offered.
+};
+
+/// How an instance tells the time.
+enum class clock : rheo_clock {
+    system = RHEO_CLOCK_SYSTEM, ///< By the machine's clock, or the store's.
+    manual = RHEO_CLOCK_MANUAL, ///< By one that only instance::advance_clock moves: for tests.
+};
+
+/// What a query orders by.
+enum class order_field : rheo_order_field {
+    sequence = RHEO_ORDER_FIELD_SEQUENCE,   ///< The position in the partition.
+    timestamp = RHEO_ORDER_FIELD_TIMESTAMP, ///< The event's time.
+};
+
+/// Which way a query orders.
+enum class direction : rheo_direction {
+    asc = RHEO_DIRECTION_ASC,   ///< Lowest first.
+    desc = RHEO_DIRECTION_DESC, ///< Highest first.
+};
+
+/// The contract's name of a status, such as "stale_lease"; empty for a number that is none.
+inline std::string_view status_name(status status) noexcept {
+    const char *name = rheo_status_name(static_cast<rheo_status>(status));
+    return name == nullptr ? std::string_view() : std::string_view(name);
+}
+
+// ----------------------------------------------------------------------------------------------------------- error
+
+namespace detail {
+
+/// A view into a handle, as C++ has it.
+inline std::string_view text(rheo_bytes bytes) noexcept {
+    return {reinterpret_cast<const char *>(bytes.data), bytes.len};
+}
+
+/// The same where there may be nothing.
+inline std::optional<std::string_view> optional_text(rheo_bytes bytes) noexcept {
+    return bytes.data == nullptr ? std::nullopt : std::optional(text(bytes));
+}
+
+/// An owned handle of rheo.h.
+template <class Handle, void (*Free)(Handle *)>
+struct freer {
+    void operator()(Handle *handle) const noexcept { Free(handle); } ///< As std::unique_ptr calls it.
+};
+template <class Handle, void (*Free)(Handle *)>
+using owned = std::unique_ptr<Handle, freer<Handle, Free>>;
+
+} // namespace detail
+
+/// A call that failed. Copies share what they refer to and never throw.
+class error : public std::runtime_error {
+public:
+    /// Takes over an error that a function of rheo.h wrote out; it may be NULL, where only the status is known.
+    error(rheo::status code, rheo_error *owned)
+        : error(code, std::shared_ptr<const rheo_error>(owned, rheo_error_free)) {}
+
+    /// The contract's number. Decide by this, not by the text.
+    rheo::status code() const noexcept { return code_; }
+    /// The contract's name, such as "stale_lease".
+    std::string_view name() const noexcept { return status_name(code_); }
+    /// What failed, with which value, and what to do: a sentence for people. what() is name, message and cause.
+    std::string_view message() const noexcept { return detail::text(rheo_error_message(handle_.get())); }
+    /// The text of the failure behind this one, a store's or the system's.
+    std::optional<std::string_view> cause() const noexcept {
+        return detail::optional_text(rheo_error_cause(handle_.get()));
+    }
+    /// What the holder of a lease may conclude when a settle failed with this.
+    rheo::settle_class settle_class() const noexcept {
+        return static_cast<rheo::settle_class>(rheo_status_settle_class(static_cast<rheo_status>(code_)));
+    }
+    /// Whether calling again can help.
+    rheo::retriable retriable() const noexcept {
+        return static_cast<rheo::retriable>(rheo_status_retriable(static_cast<rheo_status>(code_)));
+    }
+
+private:
+    error(rheo::status code, std::shared_ptr<const rheo_error> handle)
+        : std::runtime_error(describe(code, handle.get())), code_(code), handle_(std::move(handle)) {}
+
+    static std::string describe(rheo::status code, const rheo_error *handle) {
+        std::string text(status_name(code));
+        if (const auto message = detail::optional_text(rheo_error_message(handle))) {
+            text.append(": ").append(*message);
+        }
+        if (const auto cause = detail::optional_text(rheo_error_cause(handle))) {
+            text.append(" (").append(*cause).append(")");
+        }
+        return text;
+    }
+
+    rheo::status code_;
+    std::shared_ptr<const rheo_error> handle_;
+};
+
+namespace detail {
+
+/// Calls a function of rheo.h with these arguments and a place for its error; throws what it writes there.
+template <class Function, class... Arguments>
+void call(Function function, Arguments... arguments) {
+    rheo_error *failure = nullptr;
+    if (const rheo_status code = function(arguments..., &failure); code != RHEO_OK) {
+        throw error(static_cast<status>(code), failure);
+    }
+}
+
+/// The same for a function that makes a handle; NULL where there is nothing.
+template <class Handle, class Function, class... Arguments>
+Handle *make(Function function, Arguments... arguments) {
+    Handle *made = nullptr;
+    call(function, arguments..., &made);
+    return made;
+}
+
+/// The same for what may not be there: an Owner of the handle, or nothing.
+template <class Owner, class Handle, class Function, class... Arguments>
+std::optional<Owner> find(Function function, Arguments... arguments) {
+    Handle *found = make<Handle>(function, arguments...);
+    return found == nullptr ? std::nullopt : std::optional<Owner>(found);
+}
+
+/// The same for a function that fills a list.
+template <class List, class Function, class... Arguments>
+List fill(Function function, Arguments... arguments) {
+    List list;
+    call(function, arguments..., list.to_fill());
+    return list;
+}
+
+/// The same for a function that says how many.
+template <class Function, class... Arguments>
+std::uint64_t get_count(Function function, Arguments... arguments) {
+    std::uint64_t count = 0;
+    call(function, arguments..., &count);
+    return count;
+}
+
+} // namespace detail
+
+// --------------------------------------------------------------------------------------------- values passed to calls
+
+/// Times: UTC, in microseconds since the Unix epoch.
+using time_point = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
+
+/// The time that is so many microseconds after the Unix epoch.
+constexpr time_point from_micros(std::int64_t micros) noexcept {
+    return time_point(std::chrono::microseconds(micros));
+}
+
+/// Microseconds since the Unix epoch; what is finer is cut off.
+template <class Duration>
+constexpr std::int64_t to_micros(std::chrono::time_point<std::chrono::system_clock, Duration> time) noexcept {
+    return std::chrono::floor<std::chrono::microseconds>(time).time_since_epoch().count();
+}
+
+namespace detail {
+
+/// A time as a parameter: any time point of the system's clock.
+struct moment {
+    /// From a time point; what is finer than a microsecond is cut off.
+    template <class Duration>
+    constexpr moment(std::chrono::time_point<std::chrono::system_clock, Duration> time) noexcept
+        : micros(to_micros(time)) {}
+    /// Microseconds since the Unix epoch.
+    std::int64_t micros;
+};
+
+} // namespace detail
+
+/// Partitions as a parameter: `{0, 2}`, a std::vector, or all of them. A set: duplicates merge, and an empty one means
+/// none. Borrows what it is made from.
+class partition_set {
+public:
+    /// All partitions.
+    static constexpr partition_set all() noexcept { return partition_set(nullptr, 0); }
+    /// These.
+    constexpr partition_set(std::initializer_list<std::uint32_t> partitions) noexcept
+        : partition_set(partitions.size() == 0 ? &none : partitions.begin(), partitions.size()) {}
+    /// These.
+    partition_set(const std::vector<std::uint32_t> &partitions) noexcept
+        : partition_set(partitions.empty() ? &none : partitions.data(), partitions.size()) {}
+
+    /// For the functions of rheo.h: NULL means all.
+    constexpr const std::uint32_t *data() const noexcept { return data_; }
+    /// How many were given.
+    constexpr std::size_t size() const noexcept { return size_; }
+
+private:
+    // An empty set has an address, which tells it from all.
+    static constexpr std::uint32_t none = 0;
+
+    constexpr partition_set(const std::uint32_t *data, std::size_t size) noexcept : data_(data), size_(size) {}
+
+    const std::uint32_t *data_;
+    std::size_t size_;
+};
+
+/// A payload as a parameter; made by json and bytes. Borrows.
+struct payload {
+    const void *data;        ///< The first byte.
+    std::size_t size;        ///< How many bytes.
+    rheo::encoding encoding; ///< How they are tagged.
+};
+
+/// A payload that is JSON text.
+inline payload json(std::string_view text) noexcept {
+    return {text.data(), text.size(), encoding::json};
+}
+
+/// A payload of bytes.
+inline payload bytes(std::string_view data) noexcept {
+    return {data.data(), data.size(), encoding::bytes};
+}
+
+/// A payload of bytes.
+inline payload bytes(const void *data, std::size_t size) noexcept {
+    return {data, size, encoding::bytes};
+}
+
+/// Where an appended event lies: `sequence`, `partition`, and whether it was `deduplicated`.
+using position = rheo_position;
+
+// --------------------------------------------------------------------------------------------------------- options
+
+namespace detail {
+
+/// What all options have in common. Each setter comes twice: on options that have a name it gives a reference to them,
+/// on a temporary the options themselves, so that these two do what they say:
+///
+///     options.limit(5).wait_ms(1s);
+///     auto options = rheo::fetch_options().limit(5).wait_ms(1s);
+template <class Self, class Handle, auto New, auto Set, void (*Free)(Handle *)>
+class builder {
+public:
+    /// Sets an option by its name, with its value as text, for instance from a file: numbers in decimal, lists and maps
+    /// as JSON. Throws invalid_argument for another name and for a value that does not parse.
+    Self &set(std::string_view key, std::string_view value) & {
+        return with(Set, key.data(), key.size(), value.data(), value.size());
+    }
+    Self set(std::string_view key, std::string_view value) && { return std::move(set(key, value)); }
+
+    /// What the functions of rheo.h take: NULL while nothing is set.
+    const Handle *handle() const noexcept { return handle_.get(); }
+
+protected:
+    /// Makes the handle if there is none, and calls a setter with it.
+    template <class Function, class... Arguments>
+    Self &with(Function function, Arguments... arguments) {
+        if (handle_ == nullptr) {
+            handle_.reset(make<Handle>(New));
+        }
+        call(function, handle_.get(), arguments...);
+        return static_cast<Self &>(*this);
+    }
+
+    /// The handle, if there is one.
+    Handle *made() const noexcept { return handle_.get(); }
+
+private:
+    owned<Handle, Free> handle_;
+};
+
+} // namespace detail
+
+/// How to open an instance.
+class open_options
+    : public detail::builder<open_options, rheo_options, rheo_options_new, rheo_options_set, rheo_options_free> {
+public:
+    /// The name by which rheo::get finds the instance, from any thread.
+    open_options &name(std::string_view name) & { return with(rheo_options_set_name, name.data(), name.size()); }
+    open_options name(std::string_view text) && { return std::move(name(text)); }
+
+    /// The `limit` of a fetch that sets none; 10 when not set.
+    open_options &default_max_demand(std::int64_t limit) & { return with(rheo_options_set_default_max_demand, limit); }
+    open_options default_max_demand(std::int64_t limit) && { return std::move(default_max_demand(limit)); }
+
+    /// The `lease_ms` of a fetch that sets none; 30 s when not set.
+    open_options &default_lease_ms(std::chrono::milliseconds lease_ms) & {
+        return with(rheo_options_set_default_lease_ms, lease_ms.count());
+    }
+    open_options default_lease_ms(std::chrono::milliseconds lease_ms) && {
+        return std::move(default_lease_ms(lease_ms));
+    }
+
+    /// The `max_attempts` of a group that sets none; 5 when not set.
+    open_options &default_max_attempts(std::int64_t max_attempts) & {
+        return with(rheo_options_set_default_max_attempts, max_attempts);
+    }
+    open_options default_max_attempts(std::int64_t max_attempts) && {
+        return std::move(default_max_attempts(max_attempts));
+    }
+
+    /// The largest payload; 16 MiB when not set, and at most.
+    open_options &max_payload_bytes(std::int64_t max_payload_bytes) & {
+        return with(rheo_options_set_max_payload_bytes, max_payload_bytes);
+    }
+    open_options max_payload_bytes(std::int64_t max_bytes) && { return std::move(max_payload_bytes(max_bytes)); }
+
+    /// The clock; the system's when not set.
+    open_options &clock(rheo::clock clock) & { return with(rheo_options_set_clock, static_cast<rheo_clock>(clock)); }
+    open_options clock(rheo::clock kind) && { return std::move(clock(kind)); }
+
+    /// Where a manual clock starts; sets a manual clock.
+    open_options &clock_start(detail::moment start) & { return with(rheo_options_set_clock_start, start.micros); }
+    open_options clock_start(detail::moment start) && { return std::move(clock_start(start)); }
+};
+
+/// How to create a stream.
+class stream_options : public detail::builder<stream_options, rheo_stream_options, rheo_stream_options_new,
+                                              rheo_stream_options_set, rheo_stream_options_free> {
+public:
+    /// How many partitions, 1 to 65,536; 1 when not set.
+    stream_options &partition_count(std::int64_t count) & {
+        return with(rheo_stream_options_set_partition_count, count);
+    }
+    stream_options partition_count(std::int64_t count) && { return std::move(partition_count(count)); }
+};
+
+/// How to create a group.
+class group_options : public detail::builder<group_options, rheo_group_options, rheo_group_options_new,
+                                             rheo_group_options_set, rheo_group_options_free> {
+public:
+    /// From this attempt on, a retry dead-letters; the instance's default when not set.
+    group_options &max_attempts(std::int64_t max_attempts) & {
+        return with(rheo_group_options_set_max_attempts, max_attempts);
+    }
+    group_options max_attempts(std::int64_t count) && { return std::move(max_attempts(count)); }
+
+    /// What was leased so often is dead-lettered instead of being offered again; 0, no limit, when not set.
+    group_options &max_deliveries(std::int64_t max_deliveries) & {
+        return with(rheo_group_options_set_max_deliveries, max_deliveries);
+    }
+    group_options max_deliveries(std::int64_t count) && { return std::move(max_deliveries(count)); }
+
+    /// Whether events of one key come one after the other; none when not set.
+    group_options &ordering(rheo::ordering ordering) & {
+        return with(rheo_group_options_set_ordering, static_cast<rheo_ordering>(ordering));
+    }
+    group_options ordering(rheo::ordering kind) && { return std::move(ordering(kind)); }
+
+    /// Start after this sequence, in every partition.
+    group_options &start_after(std::uint64_t sequence) & { return with(rheo_group_options_set_start_after, sequence); }
+    group_options start_after(std::uint64_t sequence) && { return std::move(start_after(sequence)); }
+
+    /// Start after this sequence in one partition; again for each further one. The others start at the beginning.
+    group_options &start_after_in(std::uint32_t partition, std::uint64_t sequence) & {
+        return with(rheo_group_options_set_start_after_in, partition, sequence);
+    }
+    group_options start_after_in(std::uint32_t partition, std::uint64_t sequence) && {
+        return std::move(start_after_in(partition, sequence));
+    }
+
+    /// Start, per partition, at the first event whose timestamp is not earlier.
+    group_options &start_at(detail::moment time) & { return with(rheo_group_options_set_start_at, time.micros); }
+    group_options start_at(detail::moment time) && { return std::move(start_at(time)); }
+
+    /// The partitions that the start is meant for; the others start at the beginning.
+    group_options &partitions(const partition_set &partitions) & {
+        return with(rheo_group_options_set_partitions, partitions.data(), partitions.size());
+    }
+    group_options partitions(const partition_set &set) && { return std::move(partitions(set)); }
+};
+
+/// What to change of a group.
+class update_options : public detail::builder<update_options, rheo_update_options, rheo_update_options_new,
+                                              rheo_update_options_set, rheo_update_options_free> {
+public:
+    /// See group_options::max_attempts.
+    update_options &max_attempts(std::int64_t max_attempts) & {
+        return with(rheo_update_options_set_max_attempts, max_attempts);
+    }
+    update_options max_attempts(std::int64_t count) && { return std::move(max_attempts(count)); }
+
+    /// See group_options::max_deliveries.
+    update_options &max_deliveries(std::int64_t max_deliveries) & {
+        return with(rheo_update_options_set_max_deliveries, max_deliveries);
+    }
+    update_options max_deliveries(std::int64_t count) && { return std::move(max_deliveries(count)); }
+};
+
+/// What goes with a payload.
+class append_options : public detail::builder<append_options, rheo_append_options, rheo_append_options_new,
+                                              rheo_append_options_set, rheo_append_options_free> {
+public:
+    /// The event's id; a new one is made when not set. An id that the stream holds appends nothing, so that an append
+    /// with an id may safely be repeated.
+    append_options &id(std::string_view id) & { return with(rheo_append_options_set_id, id.data(), id.size()); }
+    append_options id(std::string_view text) && { return std::move(id(text)); }
+
+    /// The key, by which the partition is chosen, and by which a group may keep order.
+    append_options &key(std::string_view key) & { return with(rheo_append_options_set_key, key.data(), key.size()); }
+    append_options key(std::string_view text) && { return std::move(key(text)); }
+
+    /// The type.
+    append_options &type(std::string_view type) & {
+        return with(rheo_append_options_set_type, type.data(), type.size());
+    }
+    append_options type(std::string_view text) && { return std::move(type(text)); }
+
+    /// The metadata: the text of a JSON object.
+    append_options &metadata(std::string_view json) & {
+        return with(rheo_append_options_set_metadata, json.data(), json.size());
+    }
+    append_options metadata(std::string_view json) && { return std::move(metadata(json)); }
+
+    /// When it happened; now when not set.
+    append_options &timestamp(detail::moment time) & { return with(rheo_append_options_set_timestamp, time.micros); }
+    append_options timestamp(detail::moment time) && { return std::move(timestamp(time)); }
+
+    /// The partition, whatever the key. Without partition and key: 0.
+    append_options &partition(std::uint32_t partition) & { return with(rheo_append_options_set_partition, partition); }
+    append_options partition(std::uint32_t number) && { return std::move(partition(number)); }
+
+    /// Back to nothing set. Keeps the memory, so that a loop can set them anew for each event.
+    append_options &clear() {
+        if (made() != nullptr) {
+            detail::call(rheo_append_options_clear, made());
+        }
+        return *this;
+    }
+};
+
+/// Which events to look for.
+class query : public detail::builder<query, rheo_query, rheo_query_new, rheo_query_set, rheo_query_free> {
+public:
+    /// The conditions: the text of a JSON object, such as `{"type": "placed", "total": {"gt": 10}}`.
+    query &where(std::string_view json) & { return with(rheo_query_set_where, json.data(), json.size()); }
+    query where(std::string_view json) && { return std::move(where(json)); }
+
+    /// Only events of this time or later.
+    query &from(detail::moment time) & { return with(rheo_query_set_from, time.micros); }
+    query from(detail::moment time) && { return std::move(from(time)); }
+
+    /// Only events of this time or earlier.
+    query &to(detail::moment time) & { return with(rheo_query_set_to, time.micros); }
+    query to(detail::moment time) && { return std::move(to(time)); }
+
+    /// Only higher sequences, in every partition.
+    query &after_sequence(std::uint64_t sequence) & { return with(rheo_query_set_after_sequence, sequence); }
+    query after_sequence(std::uint64_t sequence) && { return std::move(after_sequence(sequence)); }
+
+    /// Only this sequence and lower ones, in every partition.
+    query &until_sequence(std::uint64_t sequence) & { return with(rheo_query_set_until_sequence, sequence); }
+    query until_sequence(std::uint64_t sequence) && { return std::move(until_sequence(sequence)); }
+
+    /// Orders by this, after what was given before; by ascending sequence when nothing is. Not for pages.
+    query &order_by(order_field field, direction direction = direction::asc) & {
+        return with(rheo_query_add_order_by, static_cast<rheo_order_field>(field),
+                    static_cast<rheo_direction>(direction));
+    }
+    query order_by(order_field field, direction direction = direction::asc) && {
+        return std::move(order_by(field, direction));
+    }
+
+    /// At most so many; so many at a time for pages and for query_stream. When not set: 100, in a replay all.
+    query &limit(std::int64_t limit) & { return with(rheo_query_set_limit, limit); }
+    query limit(std::int64_t count) && { return std::move(limit(count)); }
+};
+
+/// How far to trim: exactly one way, besides force.
+class trim_options : public detail::builder<trim_options, rheo_trim_options, rheo_trim_options_new,
+                                            rheo_trim_options_set, rheo_trim_options_free> {
+public:
+    /// Remove what lies before this sequence, in every partition.
+    trim_options &before_sequence(std::uint64_t sequence) & {
+        return with(rheo_trim_options_set_before_sequence, sequence);
+    }
+    trim_options before_sequence(std::uint64_t sequence) && { return std::move(before_sequence(sequence)); }
+
+    /// Remove what lies before this sequence in one partition; again for each further one. Leaves the others alone.
+    trim_options &before_sequence_in(std::uint32_t partition, std::uint64_t sequence) & {
+        return with(rheo_trim_options_set_before_sequence_in, partition, sequence);
+    }
+    trim_options before_sequence_in(std::uint32_t partition, std::uint64_t sequence) && {
+        return std::move(before_sequence_in(partition, sequence));
+    }
+
+    /// Keep at most so many events per partition.
+    trim_options &max_len(std::int64_t max_len) & { return with(rheo_trim_options_set_max_len, max_len); }
+    trim_options max_len(std::int64_t count) && { return std::move(max_len(count)); }
+
+    /// Remove what is older, up to the first younger event.
+    trim_options &max_age_ms(std::chrono::milliseconds max_age_ms) & {
+        return with(rheo_trim_options_set_max_age_ms, max_age_ms.count());
+    }
+    trim_options max_age_ms(std::chrono::milliseconds age) && { return std::move(max_age_ms(age)); }
+
+    /// Keep at most so many bytes per partition.
+    trim_options &max_bytes(std::int64_t max_bytes) & { return with(rheo_trim_options_set_max_bytes, max_bytes); }
+    trim_options max_bytes(std::int64_t count) && { return std::move(max_bytes(count)); }
+
+    /// Remove also what a group has not passed or lists as a dead letter.
+    trim_options &force(bool force = true) & { return with(rheo_trim_options_set_force, force); }
+    trim_options force(bool force = true) && { return std::move(this->force(force)); }
+};
+
+/// Ends waits from another thread. A fetch that waits under an interrupt returns what it has, usually nothing, once the
+/// interrupt is fired; a fired interrupt ends every later wait at once until it is reset. Any thread.
+class interrupt {
+public:
+    /// One that is not fired.
+    interrupt() : handle_(detail::make<rheo_interrupt>(rheo_interrupt_new)) {}
+
+    /// Ends the waits.
+    void fire() const { detail::call(rheo_interrupt_fire, handle()); }
+    /// Lets waits wait again.
+    void reset() const { detail::call(rheo_interrupt_reset, handle()); }
+    /// Whether it was fired and not reset since.
+    bool is_fired() const noexcept { return rheo_interrupt_is_fired(handle()); }
+    /// For the functions of rheo.h.
+    const rheo_interrupt *handle() const noexcept { return handle_.get(); }
+
+private:
+    detail::owned<rheo_interrupt, rheo_interrupt_free> handle_;
+};
+
+/// How to fetch.
+class fetch_options : public detail::builder<fetch_options, rheo_fetch_options, rheo_fetch_options_new,
+                                             rheo_fetch_options_set, rheo_fetch_options_free> {
+public:
+    /// At most so many leases, 0 to 10,000; the instance's default when not set.
+    fetch_options &limit(std::int64_t limit) & { return with(rheo_fetch_options_set_limit, limit); }
+    fetch_options limit(std::int64_t count) && { return std::move(limit(count)); }
+
+    /// How long the leases last; the instance's default when not set.
+    fetch_options &lease_ms(std::chrono::milliseconds lease_ms) & {
+        return with(rheo_fetch_options_set_lease_ms, lease_ms.count());
+    }
+    fetch_options lease_ms(std::chrono::milliseconds duration) && { return std::move(lease_ms(duration)); }
+
+    /// Who takes them; an id made for the instance when not set.
+    fetch_options &consumer_id(std::string_view consumer_id) & {
+        return with(rheo_fetch_options_set_consumer_id, consumer_id.data(), consumer_id.size());
+    }
+    fetch_options consumer_id(std::string_view text) && { return std::move(consumer_id(text)); }
+
+    /// Only from these partitions.
+    fetch_options &partitions(const partition_set &partitions) & {
+        return with(rheo_fetch_options_set_partitions, partitions.data(), partitions.size());
+    }
+    fetch_options partitions(const partition_set &set) && { return std::move(partitions(set)); }
+
+    /// How long to wait for work when there is none; not at all when not set.
+    fetch_options &wait_ms(std::chrono::milliseconds wait_ms) & {
+        return with(rheo_fetch_options_set_wait_ms, wait_ms.count());
+    }
+    fetch_options wait_ms(std::chrono::milliseconds duration) && { return std::move(wait_ms(duration)); }
+
+    /// What ends the wait early. Kept alive by these options.
+    fetch_options &interrupt(const rheo::interrupt &interrupt) & {
+        return with(rheo_fetch_options_set_interrupt, interrupt.handle());
+    }
+    fetch_options interrupt(const rheo::interrupt &by) && { return std::move(interrupt(by)); }
+};
+
+/// How to list dead letters.
+class dead_letter_options
+    : public detail::builder<dead_letter_options, rheo_dead_letter_options, rheo_dead_letter_options_new,
+                             rheo_dead_letter_options_set, rheo_dead_letter_options_free> {
+public:
+    /// At most so many; 100 when not set.
+    dead_letter_options &limit(std::int64_t limit) & { return with(rheo_dead_letter_options_set_limit, limit); }
+    dead_letter_options limit(std::int64_t count) && { return std::move(limit(count)); }
+
+    /// Go on after the dead letter of this event.
+    dead_letter_options &after(std::string_view event_id) & {
+        return with(rheo_dead_letter_options_set_after, event_id.data(), event_id.size());
+    }
+    dead_letter_options after(std::string_view event_id) && { return std::move(after(event_id)); }
+
+    /// Only in these partitions.
+    dead_letter_options &partitions(const partition_set &partitions) & {
+        return with(rheo_dead_letter_options_set_partitions, partitions.data(), partitions.size());
+    }
+    dead_letter_options partitions(const partition_set &set) && { return std::move(partitions(set)); }
+};
+
+/// What to replay: exactly one of a sequence, a time, event ids and a query.
+class replay_options : public detail::builder<replay_options, rheo_replay_options, rheo_replay_options_new,
+                                              rheo_replay_options_set, rheo_replay_options_free> {
+public:
+    /// Everything after this sequence, in every partition.
+    replay_options &from_sequence(std::uint64_t sequence) & {
+        return with(rheo_replay_options_set_from_sequence, sequence);
+    }
+    replay_options from_sequence(std::uint64_t sequence) && { return std::move(from_sequence(sequence)); }
+
+    /// Everything after this sequence in one partition; again for each further one. Leaves the others alone.
+    replay_options &from_sequence_in(std::uint32_t partition, std::uint64_t sequence) & {
+        return with(rheo_replay_options_set_from_sequence_in, partition, sequence);
+    }
+    replay_options from_sequence_in(std::uint32_t partition, std::uint64_t sequence) && {
+        return std::move(from_sequence_in(partition, sequence));
+    }
+
+    /// Per partition, everything from the first event on whose timestamp is not earlier.
+    replay_options &from(detail::moment time) & { return with(rheo_replay_options_set_from, time.micros); }
+    replay_options from(detail::moment time) && { return std::move(from(time)); }
+
+    /// The event with this id too.
+    replay_options &add_event_id(std::string_view event_id) & {
+        return with(rheo_replay_options_add_event_id, event_id.data(), event_id.size());
+    }
+    replay_options add_event_id(std::string_view event_id) && { return std::move(add_event_id(event_id)); }
+
+    /// The events that match; all of them, when the query sets no limit.
+    replay_options &query(const rheo::query &query) & {
+        // A query with nothing set has no handle, and matches everything: its text says the same.
+        return query.handle() == nullptr ? set("query", "{}") : with(rheo_replay_options_set_query, query.handle());
+    }
+    replay_options query(const rheo::query &matching) && { return std::move(query(matching)); }
+
+    /// Only in these partitions.
+    replay_options &partitions(const partition_set &partitions) & {
+        return with(rheo_replay_options_set_partitions, partitions.data(), partitions.size());
+    }
+    replay_options partitions(const partition_set &set) && { return std::move(partitions(set)); }
+};
+
+/// How to reset a group.
+class reset_options : public detail::builder<reset_options, rheo_reset_options, rheo_reset_options_new,
+                                             rheo_reset_options_set, rheo_reset_options_free> {
+public:
+    /// Yes, clear the group's deliveries and dead letters. Without it: confirm_required.
+    reset_options &confirm(bool confirm = true) & { return with(rheo_reset_options_set_confirm, confirm); }
+    reset_options confirm(bool confirm = true) && { return std::move(this->confirm(confirm)); }
+
+    /// Start again after this sequence, in every partition; at the beginning when no start is set.
+    reset_options &start_after(std::uint64_t sequence) & { return with(rheo_reset_options_set_start_after, sequence); }
+    reset_options start_after(std::uint64_t sequence) && { return std::move(start_after(sequence)); }
+
+    /// Start again after this sequence in one partition; again for each further one. Leaves the others alone.
+    reset_options &start_after_in(std::uint32_t partition, std::uint64_t sequence) & {
+        return with(rheo_reset_options_set_start_after_in, partition, sequence);
+    }
+    reset_options start_after_in(std::uint32_t partition, std::uint64_t sequence) && {
+        return std::move(start_after_in(partition, sequence));
+    }
+
+    /// Start again, per partition, at the first event whose timestamp is not earlier.
+    reset_options &start_at(detail::moment time) & { return with(rheo_reset_options_set_start_at, time.micros); }
+    reset_options start_at(detail::moment time) && { return std::move(start_at(time)); }
+
+    /// Only in these partitions.
+    reset_options &partitions(const partition_set &partitions) & {
+        return with(rheo_reset_options_set_partitions, partitions.data(), partitions.size());
+    }
+    reset_options partitions(const partition_set &set) && { return std::move(partitions(set)); }
+};
+
+// ---------------------------------------------------------------------------------------------------------- events
+
+namespace detail {
+
+/// What an event says; the same whether it is borrowed or owned.
+template <class Self>
+class event_fields {
+public:
+    /// The id: given at append, or made.
+    std::string_view id() const noexcept { return text(rheo_event_id(self())); }
+    /// The stream's name.
+    std::string_view stream() const noexcept { return text(rheo_event_stream(self())); }
+    /// The partition, from 0.
+    std::uint32_t partition() const noexcept { return rheo_event_partition(self()); }
+    /// The position in the partition, from 1.
+    std::uint64_t sequence() const noexcept { return rheo_event_sequence(self()); }
+    /// When it happened.
+    time_point timestamp() const noexcept { return from_micros(rheo_event_timestamp(self())); }
+    /// The key, if it has one.
+    std::optional<std::string_view> key() const noexcept { return optional_text(rheo_event_key(self())); }
+    /// The type, if it has one.
+    std::optional<std::string_view> type() const noexcept { return optional_text(rheo_event_type(self())); }
+    /// The metadata: the text of a JSON object, "{}" when there is none.
+    std::string_view metadata() const noexcept { return text(rheo_event_metadata(self())); }
+    /// The payload, byte for byte as it was appended.
+    std::string_view payload() const noexcept { return text(rheo_event_payload(self())); }
+    /// How the payload is tagged.
+    rheo::encoding encoding() const noexcept { return static_cast<rheo::encoding>(rheo_event_encoding(self())); }
+    /// Whether an append gave this event because the stream held its id already.
+    bool deduplicated() const noexcept { return rheo_event_deduplicated(self()); }
+    /// An event that stands by itself. The bytes are shared, not copied.
+    rheo::event clone() const;
+
+private:
+    const rheo_event *self() const noexcept { return static_cast<const Self &>(*this).handle(); }
+};
+
+/// A handle that a function of rheo.h fills, again and again. Made at the first use, so that an empty one costs
+/// nothing.
+template <class Handle, auto New, void (*Free)(Handle *)>
+class refillable {
+public:
+    /// For the functions of rheo.h; NULL until it was filled.
+    const Handle *handle() const noexcept { return handle_.get(); }
+    /// For the functions of rheo.h that fill it.
+    Handle *to_fill() {
+        if (handle_ == nullptr) {
+            handle_.reset(make<Handle>(New));
+        }
+        return handle_.get();
+    }
+
+private:
+    owned<Handle, Free> handle_;
+};
+
+/// A list of rheo.h, as a range of views.
+template <class View, class Handle, auto New, auto Len, auto Get, void (*Free)(Handle *)>
+class list : public refillable<Handle, New, Free> {
+public:
+    /// What it holds.
+    using value_type = View;
+
+    /// Goes over it. Gives values, not references.
+    class const_iterator {
+    public:
+        using iterator_category = std::input_iterator_tag; ///< As values are given; it can be used again all the same.
+        using value_type = View;                           ///< What it gives.
+        using difference_type = std::ptrdiff_t;            ///< As the standard wants.
+        using reference = View;                            ///< A view is as cheap as a reference.
+        /// Keeps a view while it is looked at.
+        struct pointer {
+            View view;                                                ///< The view.
+            const View *operator->() const noexcept { return &view; } ///< The view.
+        };
+
+        const_iterator() noexcept = default;                                                        ///< Nowhere.
+        const_iterator(const Handle *list, std::size_t index) noexcept : list_(list), at_(index) {} ///< There.
+
+        reference operator*() const noexcept { return View(Get(list_, at_)); } ///< What is here.
+        pointer operator->() const noexcept { return {**this}; }               ///< What is here.
+        /// Goes on.
+        const_iterator &operator++() noexcept { return ++at_, *this; }
+        /// Goes on.
+        const_iterator operator++(int) noexcept { return {list_, at_++}; }
+        /// Whether both are at the same place.
+        friend bool operator==(const_iterator a, const_iterator b) noexcept { return a.at_ == b.at_; }
+        /// The contrary.
+        friend bool operator!=(const_iterator a, const_iterator b) noexcept { return a.at_ != b.at_; }
+
+    private:
+        const Handle *list_ = nullptr;
+        std::size_t at_ = 0;
+    };
+    /// The same; nothing can be changed.
+    using iterator = const_iterator;
+
+    /// How many it holds.
+    std::size_t size() const noexcept { return Len(this->handle()); }
+    /// Whether it holds none.
+    bool empty() const noexcept { return size() == 0; }
+    /// What is at this place, from 0 to size() − 1.
+    View operator[](std::size_t index) const noexcept { return View(Get(this->handle(), index)); }
+    const_iterator begin() const noexcept { return {this->handle(), 0}; }    ///< The first.
+    const_iterator end() const noexcept { return {this->handle(), size()}; } ///< Behind the last.
+};
+
+} // namespace detail
+
+/// An event of a list, a lease or an iteration, good for as long as what it comes from. As cheap as a pointer.
+class event_view : public detail::event_fields<event_view> {
+public:
+    /// Looks at an event of rheo.h.
+    explicit event_view(const rheo_event *event = nullptr) noexcept : handle_(event) {}
+
+    /// For the functions of rheo.h.
+    const rheo_event *handle() const noexcept { return handle_; }
+
+private:
+    const rheo_event *handle_;
+};
+
+/// An event that stands by itself.
+class event : public detail::event_fields<event> {
+public:
+    /// Takes over an event of rheo.h.
+    explicit event(rheo_event *owned) noexcept : handle_(owned) {}
+
+    /// Borrows.
+    operator event_view() const noexcept { return event_view(handle()); }
+    /// For the functions of rheo.h.
+    const rheo_event *handle() const noexcept { return handle_.get(); }
+
+private:
+    detail::owned<rheo_event, rheo_event_free> handle_;
+};
+
+template <class Self>
+event detail::event_fields<Self>::clone() const {
+    return event(make<rheo_event>(rheo_event_clone, self()));
+}
+
+/// Events that were read: a range of event_view. Can be filled again, which ends the views into it.
+class event_list : public detail::list<event_view, rheo_event_list, rheo_event_list_new, rheo_event_list_len,
+                                       rheo_event_list_get, rheo_event_list_free> {
+public:
+    /// After query_page: what asks for the next page; nothing after the last one.
+    std::optional<std::string_view> next_cursor() const noexcept {
+        return detail::optional_text(rheo_event_list_next_cursor(handle()));
+    }
+};
+
+/// All events that match a query, read a page at a time as they are asked for.
+class event_stream {
+public:
+    /// Takes over an iterator of rheo.h.
+    explicit event_stream(rheo_event_iterator *owned) noexcept : handle_(owned) {}
+
+    /// The next event, good until the next call; nothing at the end.
+    std::optional<event_view> next() {
+        const rheo_event *event = detail::make<const rheo_event>(rheo_event_iterator_next, handle_.get());
+        return event == nullptr ? std::nullopt : std::optional(event_view(event));
+    }
+
+    /// Goes over the events that were not asked for yet.
+    class iterator {
+    public:
+        using iterator_category = std::input_iterator_tag; ///< Once, forwards.
+        using value_type = event_view;                     ///< What it gives.
+        using difference_type = std::ptrdiff_t;            ///< As the standard wants.
+        using reference = const event_view &;              ///< Good until the iterator moves on.
+        using pointer = const event_view *;                ///< Good until the iterator moves on.
+
+        /// The end.
+        iterator() noexcept = default;
+        /// Reads the first event.
+        explicit iterator(event_stream &events) : events_(&events) { ++*this; }
+
+        reference operator*() const noexcept { return current_; } ///< The event.
+        pointer operator->() const noexcept { return &current_; } ///< The event.
+        /// Reads the next event.
+        iterator &operator++() {
+            const std::optional<event_view> next = events_->next();
+            current_ = next.value_or(event_view());
+            events_ = next ? events_ : nullptr;
+            return *this;
+        }
+        /// Reads the next event.
+        void operator++(int) { ++*this; }
+        /// Whether both are at the end, or neither is.
+        friend bool operator==(const iterator &a, const iterator &b) noexcept { return a.events_ == b.events_; }
+        /// The contrary.
+        friend bool operator!=(const iterator &a, const iterator &b) noexcept { return !(a == b); }
+
+    private:
+        event_stream *events_ = nullptr;
+        event_view current_;
+    };
+
+    iterator begin() { return iterator(*this); }   ///< The next event.
+    iterator end() noexcept { return iterator(); } ///< Behind the last event.
+
+private:
+    detail::owned<rheo_event_iterator, rheo_event_iterator_free> handle_;
+};
+
+/// Events to append together, all or nothing: at most 10,000 and 64 MiB. Can be appended more than once, and cleared
+/// and filled again without allocating.
+class batch {
+public:
+    /// An empty one.
+    batch() : handle_(detail::make<rheo_batch>(rheo_batch_new)) {}
+
+    /// Adds an event; its bytes are copied.
+    batch &add(const rheo::payload &payload, const append_options &options = {}) {
+        detail::call(rheo_batch_add, handle_.get(), payload.data, payload.size,
+                     static_cast<rheo_encoding>(payload.encoding), options.handle());
+        return *this;
+    }
+    /// Takes all events out; keeps the memory.
+    void clear() { detail::call(rheo_batch_clear, handle_.get()); }
+    /// How many events.
+    std::size_t size() const noexcept { return rheo_batch_len(handle()); }
+    /// Whether there are none.
+    bool empty() const noexcept { return size() == 0; }
+    /// For the functions of rheo.h.
+    const rheo_batch *handle() const noexcept { return handle_.get(); }
+
+private:
+    detail::owned<rheo_batch, rheo_batch_free> handle_;
+};
+
+// ---------------------------------------------------------------------------------------------------------- leases
+
+namespace detail {
+
+/// What a lease says; the same whether it is borrowed or owned.
+template <class Self>
+class lease_fields {
+public:
+    /// The fence: 32 hexadecimal digits.
+    std::string_view lease_id() const noexcept { return text(rheo_lease_id(self())); }
+    /// The store's own identity of the claim; the lease id where it has none.
+    std::string_view receipt() const noexcept { return text(rheo_lease_receipt(self())); }
+    /// The stream's name.
+    std::string_view stream() const noexcept { return text(rheo_lease_stream(self())); }
+    /// The group's name.
+    std::string_view group() const noexcept { return text(rheo_lease_group(self())); }
+    /// Who holds it.
+    std::string_view consumer_id() const noexcept { return text(rheo_lease_consumer_id(self())); }
+    /// What settles it from elsewhere: another thread, another process that reaches the same store.
+    std::string_view token() const noexcept { return text(rheo_lease_token(self())); }
+    /// The event that is claimed.
+    event_view event() const noexcept { return event_view(rheo_lease_event(self())); }
+    /// The event's payload.
+    std::string_view payload() const noexcept { return event().payload(); }
+    /// Which delivery of the event to the group this is, from 1.
+    std::uint32_t attempt() const noexcept { return rheo_lease_attempt(self()); }
+    /// How long it was asked for.
+    std::chrono::milliseconds lease_ms() const noexcept { return std::chrono::milliseconds(rheo_lease_ms(self())); }
+    /// When it was claimed.
+    time_point leased_at() const noexcept { return from_micros(rheo_lease_leased_at(self())); }
+    /// When it expires. Informational: the store's own deadline counts.
+    time_point expires_at() const noexcept { return from_micros(rheo_lease_expires_at(self())); }
+    /// A lease that outlives its list.
+    rheo::lease clone() const;
+
+private:
+    const rheo_lease *self() const noexcept { return static_cast<const Self &>(*this).handle(); }
+};
+
+} // namespace detail
+
+/// A lease of a list, good for as long as the list is not filled again. As cheap as a pointer.
+class lease_view : public detail::lease_fields<lease_view> {
+public:
+    /// Looks at a lease of rheo.h.
+    explicit lease_view(const rheo_lease *lease = nullptr) noexcept : handle_(lease) {}
+
+    /// For the functions of rheo.h.
+    const rheo_lease *handle() const noexcept { return handle_; }
+
+private:
+    const rheo_lease *handle_;
+};
+
+/// A lease that stands by itself. Destroying it settles nothing: a claim ends when it is settled or when it expires.
+class lease : public detail::lease_fields<lease> {
+public:
+    /// Takes over a lease of rheo.h.
+    explicit lease(rheo_lease *owned) noexcept : handle_(owned) {}
+
+    /// Borrows.
+    operator lease_view() const noexcept { return lease_view(handle()); }
+    /// For the functions of rheo.h.
+    const rheo_lease *handle() const noexcept { return handle_.get(); }
+
+private:
+    detail::owned<rheo_lease, rheo_lease_free> handle_;
+};
+
+template <class Self>
+lease detail::lease_fields<Self>::clone() const {
+    return lease(make<rheo_lease>(rheo_lease_clone, self()));
+}
+
+/// What a fetch claimed: a range of lease_view. Can be filled again by the next fetch, which ends the views into it.
+/// Destroying it settles nothing.
+class lease_list : public detail::list<lease_view, rheo_lease_list, rheo_lease_list_new, rheo_lease_list_len,
+                                       rheo_lease_list_get, rheo_lease_list_free> {};
+
+/// Leases as a parameter: a lease_list as it is, or any range of leases, whose addresses are collected. Borrows.
+class lease_set {
+public:
+    /// All leases of a list.
+    lease_set(const lease_list &leases) noexcept : list_(leases.handle()) {}
+    /// These leases.
+    lease_set(std::initializer_list<lease_view> leases) { collect(leases); }
+    /// The leases of a range, such as a std::vector<rheo::lease>.
+    template <class Range, class = decltype(lease_view(*std::begin(std::declval<const Range &>())))>
+    lease_set(const Range &leases) {
+        collect(leases);
+    }
+
+    /// The list, if it was made from one.
+    const rheo_lease_list *list() const noexcept { return list_; }
+    /// The addresses, if not.
+    const std::vector<const rheo_lease *> &leases() const noexcept { return leases_; }
+
+private:
+    template <class Range>
+    void collect(const Range &leases) {
+        for (const auto &lease : leases) {
+            leases_.push_back(lease_view(lease).handle());
+        }
+    }
+
+    const rheo_lease_list *list_ = nullptr;
+    std::vector<const rheo_lease *> leases_;
+};
+
+/// What came of settling many leases: one result each, in order. Can be filled again.
+class [[nodiscard]] results : public detail::refillable<rheo_results, rheo_results_new, rheo_results_free> {
+public:
+    /// How many results.
+    std::size_t size() const noexcept { return rheo_results_len(handle()); }
+    /// How many of them are not status::ok.
+    std::size_t failed() const noexcept { return rheo_results_failed(handle()); }
+    /// The result of the lease at this place.
+    rheo::status status(std::size_t index) const noexcept {
+        return static_cast<rheo::status>(rheo_results_status(handle(), index));
+    }
+    /// The error of the lease at this place, if it has one.
+    std::optional<rheo::error> error(std::size_t index) const {
+        const rheo_error *found = rheo_results_error(handle(), index);
+        if (found == nullptr) {
+            return std::nullopt;
+        }
+        rheo_error *copy = nullptr;
+        (void)rheo_error_clone(found, &copy);
+        return rheo::error(status(index), copy);
+    }
+    /// After renew_many: when the lease at this place now expires.
+    time_point expires_at(std::size_t index) const noexcept {
+        return from_micros(rheo_results_expires_at(handle(), index));
+    }
+    /// Throws the first error, if there is one.
+    void check() const {
+        for (std::size_t index = 0; failed() != 0 && index != size(); ++index) {
+            if (const auto found = error(index)) {
+                throw *found;
+            }
+        }
+    }
+};
+
+namespace detail {
+
+/// Settling, the same through an instance and through a group: a lease says by itself where it belongs. Everything here
+/// takes a lease or its token. What fails throws; error::settle_class says what to conclude.
+template <class Self>
+class settling {
+public:
+    /// Ends a claim: the work is done.
+    void ack(lease_view lease) const { call(rheo_instance_ack, self(), lease.handle()); }
+    /// The same by token.
+    void ack(std::string_view token) const { call(rheo_instance_ack_token, self(), token.data(), token.size()); }
+
+    /// Gives a delivery back for another attempt after a delay; dead-letters it when it has had max_attempts. At most
+    /// 1 KiB of a reason is kept, here and in reject.
+    void retry(lease_view lease, std::string_view reason = {}, std::chrono::milliseconds delay_ms = {}) const {
+        call(rheo_instance_retry, self(), lease.handle(), reason.data(), reason.size(), delay_ms.count());
+    }
+    /// The same by token.
+    void retry(std::string_view token, std::string_view reason = {}, std::chrono::milliseconds delay_ms = {}) const {
+        call(rheo_instance_retry_token, self(), token.data(), token.size(), reason.data(), reason.size(),
+             delay_ms.count());
+    }
+
+    /// Makes a delivery a dead letter.
+    void reject(lease_view lease, std::string_view reason = {}) const {
+        call(rheo_instance_reject, self(), lease.handle(), reason.data(), reason.size());
+    }
+    /// The same by token.
+    void reject(std::string_view token, std::string_view reason = {}) const {
+        call(rheo_instance_reject_token, self(), token.data(), token.size(), reason.data(), reason.size());
+    }
+
+    /// Gives a delivery back unworked: available at once, and the attempt does not count.
+    void release(lease_view lease) const { call(rheo_instance_release, self(), lease.handle()); }
+    /// The same by token.
+    void release(std::string_view token) const {
+        call(rheo_instance_release_token, self(), token.data(), token.size());
+    }
+
+    /// Extends a claim to so long from now, as long as it was asked for when not given; gives when it then expires.
+    time_point renew(lease_view lease, std::optional<std::chrono::milliseconds> lease_ms = {}) const {
+        const std::int64_t duration = lease_ms.value_or(std::chrono::milliseconds()).count();
+        std::int64_t expires_at = 0;
+        call(rheo_instance_renew, self(), lease.handle(), lease_ms ? &duration : nullptr, &expires_at);
+        return from_micros(expires_at);
+    }
+    /// The same by token.
+    time_point renew(std::string_view token, std::optional<std::chrono::milliseconds> lease_ms = {}) const {
+        const std::int64_t duration = lease_ms.value_or(std::chrono::milliseconds()).count();
+        std::int64_t expires_at = 0;
+        call(rheo_instance_renew_token, self(), token.data(), token.size(), lease_ms ? &duration : nullptr,
+             &expires_at);
+        return from_micros(expires_at);
+    }
+
+    /// Acks many: one result per lease, in order; one that fails changes nothing for the others and throws nothing. At
+    /// most 10,000, here and in those that follow.
+    results ack_many(const lease_set &leases) const {
+        results results;
+        ack_many_into(leases, results);
+        return results;
+    }
+    /// The same into results that are filled again.
+    void ack_many_into(const lease_set &leases, results &results) const {
+        many(rheo_instance_ack_list, rheo_instance_ack_many, leases, results);
+    }
+    /// Retries many, with one reason and one delay for all.
+    results retry_many(const lease_set &leases, std::string_view reason = {},
+                       std::chrono::milliseconds delay_ms = {}) const {
+        results results;
+        many(rheo_instance_retry_list, rheo_instance_retry_many, leases, results, reason.data(), reason.size(),
+             delay_ms.count());
+        return results;
+    }
+    /// Rejects many, with one reason for all.
+    results reject_many(const lease_set &leases, std::string_view reason = {}) const {
+        results results;
+        many(rheo_instance_reject_list, rheo_instance_reject_many, leases, results, reason.data(), reason.size());
+        return results;
+    }
+    /// Releases many.
+    results release_many(const lease_set &leases) const {
+        results results;
+        many(rheo_instance_release_list, rheo_instance_release_many, leases, results);
+        return results;
+    }
+    /// Renews many; results::expires_at says until when.
+    results renew_many(const lease_set &leases, std::optional<std::chrono::milliseconds> lease_ms = {}) const {
+        const std::int64_t duration = lease_ms.value_or(std::chrono::milliseconds()).count();
+        results results;
+        many(rheo_instance_renew_list, rheo_instance_renew_many, leases, results, lease_ms ? &duration : nullptr);
+        return results;
+    }
+
+private:
+    const rheo_instance *self() const noexcept { return static_cast<const Self &>(*this).settles_through(); }
+
+    template <class List, class Many, class... Arguments>
+    void many(List list, Many many, const lease_set &leases, results &results, Arguments... arguments) const {
+        if (leases.list() != nullptr) {
+            call(list, self(), leases.list(), arguments..., results.to_fill());
+        } else {
+            call(many, self(), leases.leases().data(), leases.leases().size(), arguments..., results.to_fill());
+        }
+    }
+};
+
+} // namespace detail
+
+// ------------------------------------------------------------------------------------------------------ inspection
+
+/// A group's progress in one partition: `frontier`, `high_watermark`, `lag`, `partition`.
+using partition_lag = rheo_partition_lag;
+
+/// How far a group has come.
+struct lag {
+    std::string stream;                                ///< The stream's name.
+    std::string group;                                 ///< The group's name.
+    std::uint64_t total;                               ///< The lag, summed over the partitions asked for.
+    std::map<std::uint32_t, partition_lag> partitions; ///< By partition.
+};
+
+/// What there is to know of a group.
+struct group_info {
+    rheo::lag lag;                                 ///< How far it has come.
+    std::uint64_t inflight_count;                  ///< Leases that have not expired.
+    std::uint64_t available_count;                 ///< Deliveries that are open and claimable now.
+    std::uint64_t delayed_count;                   ///< Deliveries whose retry is not due yet.
+    std::uint64_t dead_letter_count;               ///< Dead letters.
+    std::optional<time_point> oldest_unsettled_at; ///< The oldest timestamp right behind a frontier; none at lag 0.
+    std::uint32_t max_attempts;                    ///< See group_options.
+    std::uint32_t max_deliveries;                  ///< See group_options; 0: no limit.
+    rheo::ordering ordering;                       ///< See group_options.
+};
+
+/// A delivery that was rejected or ran into a limit; not fetched again until replayed.
+struct dead_letter {
+    rheo::event event;           ///< The event.
+    std::string group;           ///< The group's name.
+    std::uint32_t attempt;       ///< How often it had been delivered.
+    std::string reason;          ///< Why.
+    time_point dead_lettered_at; ///< When.
+};
+
+/// What keeps a partition's events from being trimmed without force.
+struct retention_hold {
+    std::string group;      ///< The group that needs them.
+    std::uint64_t sequence; ///< The lowest sequence that it needs.
+    bool dead_letter;       ///< Whether that is a dead letter of the group; otherwise the group has not passed it.
+};
+
+/// What there is to know of a partition.
+struct partition_info {
+    std::uint32_t partition;               ///< The partition, from 0.
+    std::uint64_t first_sequence;          ///< The first sequence that is kept; high watermark + 1 when none is.
+    std::uint64_t high_watermark;          ///< The last visible sequence; 0 when there never was one.
+    std::uint64_t bytes;                   ///< Bytes kept: payload, metadata, id, key and type.
+    std::optional<retention_hold> held_by; ///< What holds retention back, if anything does.
+};
+
+/// What there is to know of a stream.
+struct stream_info {
+    std::string stream;                     ///< The stream's name.
+    std::vector<partition_info> partitions; ///< All of them, in order.
+};
+
+/// What a backend guarantees and how, by the contract's names: `capabilities.guarantees.at("durable")`.
+struct capabilities {
+    std::map<std::string, bool, std::less<>> guarantees; ///< What it guarantees.
+    std::map<std::string, bool, std::less<>> mechanisms; ///< By which mechanisms.
+};
+
+namespace detail {
+
+// What inspection gives is rarely asked for and small: it is copied into values, and the handle is freed at once. Each
+// of these makes the call that it is given.
+
+template <class... Arguments>
+std::vector<std::string> get_names(Arguments... arguments) {
+    const owned<rheo_name_list, rheo_name_list_free> given(make<rheo_name_list>(arguments...));
+    std::vector<std::string> names;
+    for (std::size_t index = 0; index != rheo_name_list_len(given.get()); ++index) {
+        names.emplace_back(text(rheo_name_list_get(given.get(), index)));
+    }
+    return names;
+}
+
+inline lag copy_lag(const rheo_lag *given) {
+    lag copy{
+        std::string(text(rheo_lag_stream(given))), std::string(text(rheo_lag_group(given))), rheo_lag_total(given), {}};
+    for (std::size_t index = 0; index != rheo_lag_len(given); ++index) {
+        partition_lag of_one{};
+        call(rheo_lag_get, given, index, &of_one);
+        copy.partitions.emplace(of_one.partition, of_one);
+    }
+    return copy;
+}
+
+template <class... Arguments>
+lag get_lag(Arguments... arguments) {
+    const owned<rheo_lag, rheo_lag_free> given(make<rheo_lag>(arguments...));
+    return copy_lag(given.get());
+}
+
+template <class... Arguments>
+group_info get_group_info(Arguments... arguments) {
+    const owned<rheo_group_info, rheo_group_info_free> owner(make<rheo_group_info>(arguments...));
+    const rheo_group_info *given = owner.get();
+    std::int64_t oldest = 0;
+    const bool has_oldest = rheo_group_info_oldest_unsettled_at(given, &oldest);
+    return {copy_lag(rheo_group_info_lag(given)),
+            rheo_group_info_inflight_count(given),
+            rheo_group_info_available_count(given),
+            rheo_group_info_delayed_count(given),
+            rheo_group_info_dead_letter_count(given),
+            has_oldest ? std::optional(from_micros(oldest)) : std::nullopt,
+            rheo_group_info_max_attempts(given),
+            rheo_group_info_max_deliveries(given),
+            static_cast<ordering>(rheo_group_info_ordering(given))};
+}
+
+template <class... Arguments>
+std::vector<dead_letter> get_dead_letters(Arguments... arguments) {
+    const owned<rheo_dead_letter_list, rheo_dead_letter_list_free> given(make<rheo_dead_letter_list>(arguments...));
+    std::vector<dead_letter> letters;
+    for (std::size_t index = 0; index != rheo_dead_letter_list_len(given.get()); ++index) {
+        const rheo_dead_letter *letter = rheo_dead_letter_list_get(given.get(), index);
+        letters.push_back({event_view(rheo_dead_letter_event(letter)).clone(),
+                           std::string(text(rheo_dead_letter_group(letter))), rheo_dead_letter_attempt(letter),
+                           std::string(text(rheo_dead_letter_reason(letter))),
+                           from_micros(rheo_dead_letter_dead_lettered_at(letter))});
+    }
+    return letters;
+}
+
+template <class... Arguments>
+stream_info get_stream_info(Arguments... arguments) {
+    const owned<rheo_stream_info, rheo_stream_info_free> given(make<rheo_stream_info>(arguments...));
+    stream_info info{std::string(text(rheo_stream_info_stream(given.get()))), {}};
+    for (std::size_t index = 0; index != rheo_stream_info_len(given.get()); ++index) {
+        rheo_partition_info of_one{};
+        call(rheo_stream_info_get, given.get(), index, &of_one);
+        std::optional<retention_hold> hold;
+        if (const auto group = optional_text(of_one.held_by)) {
+            hold = retention_hold{std::string(*group), of_one.held_sequence, of_one.held_dead_letter};
+        }
+        info.partitions.push_back(
+            {of_one.partition, of_one.first_sequence, of_one.high_watermark, of_one.bytes, std::move(hold)});
+    }
+    return info;
+}
+
+inline capabilities get_capabilities(const rheo_instance *instance) {
+    const owned<rheo_capabilities, rheo_capabilities_free> given(
+        make<rheo_capabilities>(rheo_instance_capabilities, instance));
+    const auto flags = [&given](auto len, auto name, auto value) {
+        std::map<std::string, bool, std::less<>> by_name;
+        for (std::size_t index = 0; index != len(given.get()); ++index) {
+            const std::string_view key = text(name(given.get(), index));
+            bool flag = false;
+            call(value, given.get(), key.data(), key.size(), &flag);
+            by_name.emplace(key, flag);
+        }
+        return by_name;
+    };
+    return {flags(rheo_capabilities_guarantees_len, rheo_capabilities_guarantee_name, rheo_capabilities_guarantee),
+            flags(rheo_capabilities_mechanisms_len, rheo_capabilities_mechanism_name, rheo_capabilities_mechanism)};
+}
+
+inline std::vector<rheo_bytes> to_bytes(const std::vector<std::string_view> &texts) {
+    std::vector<rheo_bytes> bytes;
+    for (const std::string_view text : texts) {
+        bytes.push_back({reinterpret_cast<const std::uint8_t *>(text.data()), text.size()});
+    }
+    return bytes;
+}
+
+} // namespace detail
+
+// --------------------------------------------------------------------------------------------- stream, group, instance
+
+/// A stream, its name resolved once: the operations of instance without the name, and faster. Keeps the instance open.
+/// Whether the stream exists shows at the first use. Any thread.
+class stream {
+public:
+    /// Takes over a stream of rheo.h.
+    explicit stream(rheo_stream *owned) noexcept : handle_(owned) {}
+
+    /// The stream's name.
+    std::string_view name() const noexcept { return detail::text(rheo_stream_name(handle())); }
+    /// A handle of the instance.
+    rheo::instance instance() const;
+
+    /// See instance::append.
+    position append(const payload &payload, const append_options &options = {}) const {
+        rheo::position at{};
+        detail::call(rheo_stream_append, handle(), payload.data, payload.size,
+                     static_cast<rheo_encoding>(payload.encoding), options.handle(), &at, nullptr);
+        return at;
+    }
+    /// See instance::append_event.
+    event append_event(const payload &payload, const append_options &options = {}) const {
+        return event(detail::make<rheo_event>(rheo_stream_append, handle(), payload.data, payload.size,
+                                              static_cast<rheo_encoding>(payload.encoding), options.handle(), nullptr));
+    }
+    /// See instance::append_batch.
+    event_list append_batch(const batch &batch, const append_options &shared = {}) const {
+        return detail::fill<event_list>(rheo_stream_append_batch, handle(), batch.handle(), shared.handle());
+    }
+    /// See instance::read.
+    event_list read(std::uint32_t partition = 0, std::uint64_t after = 0, std::int64_t limit = 100) const {
+        event_list events;
+        read_into(partition, after, limit, events);
+        return events;
+    }
+    /// The same into a list that is filled again.
+    void read_into(std::uint32_t partition, std::uint64_t after, std::int64_t limit, event_list &events) const {
+        detail::call(rheo_stream_read, handle(), partition, after, limit, events.to_fill());
+    }
+    /// See instance::get.
+    std::optional<event> get(std::string_view event_id) const {
+        return detail::find<rheo::event, rheo_event>(rheo_stream_get_event, handle(), event_id.data(), event_id.size());
+    }
+    /// See instance::query.
+    event_list query(const rheo::query &query = {}) const {
+        return detail::fill<event_list>(rheo_stream_query, handle(), query.handle());
+    }
+    /// See instance::query_page.
+    event_list query_page(const rheo::query &query = {}, std::optional<std::string_view> cursor = {}) const {
+        const std::string_view after = cursor.value_or(std::string_view());
+        return detail::fill<event_list>(rheo_stream_query_page, handle(), query.handle(), after.data(), after.size());
+    }
+    /// See instance::query_stream.
+    event_stream query_stream(const rheo::query &query = {}) const {
+        return event_stream(detail::make<rheo_event_iterator>(rheo_stream_query_stream, handle(), query.handle()));
+    }
+    /// See instance::trim.
+    std::uint64_t trim(const trim_options &options) const {
+        return detail::get_count(rheo_stream_trim, handle(), options.handle());
+    }
+    /// See instance::stream_info.
+    stream_info info() const { return detail::get_stream_info(rheo_stream_get_info, handle()); }
+    /// See instance::list_groups.
+    std::vector<std::string> list_groups() const { return detail::get_names(rheo_stream_list_groups, handle()); }
+    /// See instance::delete_stream.
+    void delete_stream(bool confirm) const { detail::call(rheo_stream_delete, handle(), confirm); }
+
+    /// For the functions of rheo.h.
+    const rheo_stream *handle() const noexcept { return handle_.get(); }
+
+private:
+    detail::owned<rheo_stream, rheo_stream_free> handle_;
+};
+
+/// A group, its names resolved once: the operations of instance without the names, and faster. Keeps the instance open.
+/// Whether the group exists shows at the first use. Any thread.
+class group : public detail::settling<group> {
+public:
+    /// Takes over a group of rheo.h.
+    explicit group(rheo_group *owned) noexcept : handle_(owned) {}
+
+    /// The group's name.
+    std::string_view name() const noexcept { return detail::text(rheo_group_name(handle())); }
+    /// The stream's name.
+    std::string_view stream() const noexcept { return detail::text(rheo_group_stream_name(handle())); }
+    /// A handle of the instance.
+    rheo::instance instance() const;
+
+    /// See instance::fetch.
+    lease_list fetch(const fetch_options &options = {}) const {
+        lease_list leases;
+        fetch_into(options, leases);
+        return leases;
+    }
+    /// The same into a list that is filled again.
+    void fetch_into(const fetch_options &options, lease_list &leases) const {
+        detail::call(rheo_group_fetch, handle(), options.handle(), leases.to_fill());
+    }
+    /// See instance::lag.
+    rheo::lag lag(const partition_set &partitions = partition_set::all()) const {
+        return detail::get_lag(rheo_group_lag, handle(), partitions.data(), partitions.size());
+    }
+    /// See instance::group_info.
+    group_info info(const partition_set &partitions = partition_set::all()) const {
+        return detail::get_group_info(rheo_group_get_info, handle(), partitions.data(), partitions.size());
+    }
+    /// See instance::dead_letters.
+    std::vector<dead_letter> dead_letters(const dead_letter_options &options = {}) const {
+        return detail::get_dead_letters(rheo_group_dead_letters, handle(), options.handle());
+    }
+    /// See instance::discard_dead_letters.
+    std::uint64_t discard_dead_letters(const std::vector<std::string_view> &event_ids) const {
+        const std::vector<rheo_bytes> ids = detail::to_bytes(event_ids);
+        return detail::get_count(rheo_group_discard_dead_letters, handle(), ids.data(), ids.size());
+    }
+    /// See instance::discard_all_dead_letters.
+    std::uint64_t discard_all_dead_letters() const {
+        return detail::get_count(rheo_group_discard_all_dead_letters, handle());
+    }
+    /// See instance::replay.
+    std::uint64_t replay(const replay_options &options) const {
+        return detail::get_count(rheo_group_replay, handle(), options.handle());
+    }
+    /// See instance::reset_group.
+    void reset(const reset_options &options) const { detail::call(rheo_group_reset, handle(), options.handle()); }
+    /// See instance::update_group.
+    void update(const update_options &options) const { detail::call(rheo_group_update, handle(), options.handle()); }
+    /// See instance::delete_group.
+    void delete_group() const { detail::call(rheo_group_delete, handle()); }
+
+    /// For the functions of rheo.h.
+    const rheo_group *handle() const noexcept { return handle_.get(); }
+
+private:
+    friend settling;
+    const rheo_instance *settles_through() const noexcept { return rheo_group_instance(handle()); }
+
+    detail::owned<rheo_group, rheo_group_free> handle_;
+};
+
+/// One opened backend. clone() gives a further handle of the same instance; the last one that is destroyed closes it.
+/// Any thread.
+class instance : public detail::settling<instance> {
+public:
+    /// Takes over an instance of rheo.h.
+    explicit instance(rheo_instance *owned) noexcept : handle_(owned) {}
+
+    /// Another handle of the same instance.
+    instance clone() const { return instance(detail::make<rheo_instance>(rheo_instance_clone, handle())); }
+    /// The name it was opened with, if any.
+    std::optional<std::string_view> name() const noexcept {
+        return detail::optional_text(rheo_instance_name(handle()));
+    }
+    /// Flushes and closes, whatever handles there are. Later calls of any of them throw closed, and waits end. Closing
+    /// again does nothing.
+    void close() const { detail::call(rheo_instance_close, handle()); }
+    /// Whether it was closed.
+    bool is_closed() const noexcept { return rheo_instance_is_closed(handle()); }
+    /// Throws unless the store answers.
+    void ping() const { detail::call(rheo_instance_ping, handle()); }
+    /// Creates what the store needs. May be called again.
+    void ensure_indexes() const { detail::call(rheo_instance_ensure_indexes, handle()); }
+    /// What the backend guarantees and how.
+    rheo::capabilities capabilities() const { return detail::get_capabilities(handle()); }
+    /// The time by which this instance is judged.
+    time_point now() const {
+        std::int64_t micros = 0;
+        detail::call(rheo_instance_now, handle(), &micros);
+        return from_micros(micros);
+    }
+    /// Moves a manual clock, wakes every wait, and gives the new time.
+    time_point advance_clock(std::chrono::milliseconds ms) const {
+        std::int64_t micros = 0;
+        detail::call(rheo_instance_advance_clock, handle(), ms.count(), &micros);
+        return from_micros(micros);
+    }
+    /// A stream, its name resolved once.
+    rheo::stream stream(std::string_view stream) const {
+        return rheo::stream(detail::make<rheo_stream>(rheo_instance_stream, handle(), stream.data(), stream.size()));
+    }
+    /// A group, its names resolved once.
+    rheo::group group(std::string_view stream, std::string_view group) const {
+        return rheo::group(detail::make<rheo_group>(rheo_instance_group, handle(), stream.data(), stream.size(),
+                                                    group.data(), group.size()));
+    }
+
+    /// Creates a stream.
+    void create_stream(std::string_view stream, const stream_options &options = {}) const {
+        detail::call(rheo_instance_create_stream, handle(), stream.data(), stream.size(), options.handle());
+    }
+    /// Deletes a stream with its events and groups; throws confirm_required unless confirm is true.
+    void delete_stream(std::string_view stream, bool confirm) const {
+        detail::call(rheo_instance_delete_stream, handle(), stream.data(), stream.size(), confirm);
+    }
+    /// What there is to know of a stream.
+    rheo::stream_info stream_info(std::string_view stream) const {
+        return detail::get_stream_info(rheo_instance_stream_info, handle(), stream.data(), stream.size());
+    }
+    /// The names of the streams, sorted by code point.
+    std::vector<std::string> list_streams() const { return detail::get_names(rheo_instance_list_streams, handle()); }
+    /// Creates a group.
+    void create_group(std::string_view stream, std::string_view group, const group_options &options = {}) const {
+        detail::call(rheo_instance_create_group, handle(), stream.data(), stream.size(), group.data(), group.size(),
+                     options.handle());
+    }
+    /// Changes a group's limits.
+    void update_group(std::string_view stream, std::string_view group, const update_options &options) const {
+        detail::call(rheo_instance_update_group, handle(), stream.data(), stream.size(), group.data(), group.size(),
+                     options.handle());
+    }
+    /// Deletes a group.
+    void delete_group(std::string_view stream, std::string_view group) const {
+        detail::call(rheo_instance_delete_group, handle(), stream.data(), stream.size(), group.data(), group.size());
+    }
+    /// The names of a stream's groups, sorted by code point.
+    std::vector<std::string> list_groups(std::string_view stream) const {
+        return detail::get_names(rheo_instance_list_groups, handle(), stream.data(), stream.size());
+    }
+
+    /// Appends an event and says where it lies. An id that the stream holds appends nothing and gives the event that
+    /// stands, as deduplicated.
+    position append(std::string_view stream, const payload &payload, const append_options &options = {}) const {
+        rheo::position at{};
+        detail::call(rheo_instance_append, handle(), stream.data(), stream.size(), payload.data, payload.size,
+                     static_cast<rheo_encoding>(payload.encoding), options.handle(), &at, nullptr);
+        return at;
+    }
+    /// The same, and gives the whole event.
+    event append_event(std::string_view stream, const payload &payload, const append_options &options = {}) const {
+        return event(detail::make<rheo_event>(rheo_instance_append, handle(), stream.data(), stream.size(),
+                                              payload.data, payload.size, static_cast<rheo_encoding>(payload.encoding),
+                                              options.handle(), nullptr));
+    }
+    /// Appends events, all or nothing, and gives the event of each, in order. What one of them leaves open comes from
+    /// `shared`.
+    event_list append_batch(std::string_view stream, const batch &batch, const append_options &shared = {}) const {
+        return detail::fill<event_list>(rheo_instance_append_batch, handle(), stream.data(), stream.size(),
+                                        batch.handle(), shared.handle());
+    }
+    /// Events of a partition after a sequence, ascending. Touches no group.
+    event_list read(std::string_view stream, std::uint32_t partition = 0, std::uint64_t after = 0,
+                    std::int64_t limit = 100) const {
+        event_list events;
+        read_into(stream, partition, after, limit, events);
+        return events;
+    }
+    /// The same into a list that is filled again.
+    void read_into(std::string_view stream, std::uint32_t partition, std::uint64_t after, std::int64_t limit,
+                   event_list &events) const {
+        detail::call(rheo_instance_read, handle(), stream.data(), stream.size(), partition, after, limit,
+                     events.to_fill());
+    }
+    /// The event with this id, if the stream holds it.
+    std::optional<event> get(std::string_view stream, std::string_view event_id) const {
+        return detail::find<rheo::event, rheo_event>(rheo_instance_get_event, handle(), stream.data(), stream.size(),
+                                                     event_id.data(), event_id.size());
+    }
+    /// The events that match.
+    event_list query(std::string_view stream, const rheo::query &query = {}) const {
+        return detail::fill<event_list>(rheo_instance_query, handle(), stream.data(), stream.size(), query.handle());
+    }
+    /// One page of the events that match, in (sequence, partition) order. The cursor is the next_cursor of the page
+    /// before.
+    event_list query_page(std::string_view stream, const rheo::query &query = {},
+                          std::optional<std::string_view> cursor = {}) const {
+        const std::string_view after = cursor.value_or(std::string_view());
+        return detail::fill<event_list>(rheo_instance_query_page, handle(), stream.data(), stream.size(),
+                                        query.handle(), after.data(), after.size());
+    }
+    /// All events that match, in (sequence, partition) order, read a page at a time as they are asked for.
+    event_stream query_stream(std::string_view stream, const rheo::query &query = {}) const {
+        return event_stream(detail::make<rheo_event_iterator>(rheo_instance_query_stream, handle(), stream.data(),
+                                                              stream.size(), query.handle()));
+    }
+    /// Removes old events and gives how many.
+    std::uint64_t trim(std::string_view stream, const trim_options &options) const {
+        return detail::get_count(rheo_instance_trim, handle(), stream.data(), stream.size(), options.handle());
+    }
+
+    /// Claims what is claimable; an empty list when there is nothing, after the wait that the options ask for.
+    lease_list fetch(std::string_view stream, std::string_view group, const fetch_options &options = {}) const {
+        lease_list leases;
+        fetch_into(stream, group, options, leases);
+        return leases;
+    }
+    /// The same into a list that is filled again.
+    void fetch_into(std::string_view stream, std::string_view group, const fetch_options &options,
+                    lease_list &leases) const {
+        detail::call(rheo_instance_fetch, handle(), stream.data(), stream.size(), group.data(), group.size(),
+                     options.handle(), leases.to_fill());
+    }
+
+    /// Frontier, high watermark and lag.
+    rheo::lag lag(std::string_view stream, std::string_view group,
+                  const partition_set &partitions = partition_set::all()) const {
+        return detail::get_lag(rheo_instance_lag, handle(), stream.data(), stream.size(), group.data(), group.size(),
+                               partitions.data(), partitions.size());
+    }
+    /// What there is to know of a group, over these partitions.
+    rheo::group_info group_info(std::string_view stream, std::string_view group,
+                                const partition_set &partitions = partition_set::all()) const {
+        return detail::get_group_info(rheo_instance_group_info, handle(), stream.data(), stream.size(), group.data(),
+                                      group.size(), partitions.data(), partitions.size());
+    }
+    /// The dead letters of a group, ordered by (partition, sequence).
+    std::vector<dead_letter> dead_letters(std::string_view stream, std::string_view group,
+                                          const dead_letter_options &options = {}) const {
+        return detail::get_dead_letters(rheo_instance_dead_letters, handle(), stream.data(), stream.size(),
+                                        group.data(), group.size(), options.handle());
+    }
+    /// Forgets the dead letters of these events for good and gives how many.
+    std::uint64_t discard_dead_letters(std::string_view stream, std::string_view group,
+                                       const std::vector<std::string_view> &event_ids) const {
+        const std::vector<rheo_bytes> ids = detail::to_bytes(event_ids);
+        return detail::get_count(rheo_instance_discard_dead_letters, handle(), stream.data(), stream.size(),
+                                 group.data(), group.size(), ids.data(), ids.size());
+    }
+    /// Forgets all dead letters of a group for good and gives how many.
+    std::uint64_t discard_all_dead_letters(std::string_view stream, std::string_view group) const {
+        return detail::get_count(rheo_instance_discard_all_dead_letters, handle(), stream.data(), stream.size(),
+                                 group.data(), group.size());
+    }
+    /// Makes deliveries available again, their attempts starting over, and gives how many.
+    std::uint64_t replay(std::string_view stream, std::string_view group, const replay_options &options) const {
+        return detail::get_count(rheo_instance_replay, handle(), stream.data(), stream.size(), group.data(),
+                                 group.size(), options.handle());
+    }
+    /// Clears a group's deliveries and dead letters and moves it to a new start.
+    void reset_group(std::string_view stream, std::string_view group, const reset_options &options) const {
+        detail::call(rheo_instance_reset_group, handle(), stream.data(), stream.size(), group.data(), group.size(),
+                     options.handle());
+    }
+
+    /// For the functions of rheo.h.
+    const rheo_instance *handle() const noexcept { return handle_.get(); }
+
+private:
+    friend settling;
+    const rheo_instance *settles_through() const noexcept { return handle(); }
+
+    detail::owned<rheo_instance, rheo_instance_free> handle_;
+};
+
+inline instance stream::instance() const {
+    return rheo::instance(detail::make<rheo_instance>(rheo_instance_clone, rheo_stream_instance(handle())));
+}
+
+inline instance group::instance() const {
+    return rheo::instance(detail::make<rheo_instance>(rheo_instance_clone, rheo_group_instance(handle())));
+}
+
+/// Opens an instance: `memory:` (other schemes come with other builds).
+inline instance open(std::string_view url = "memory:", const open_options &options = {}) {
+    return instance(detail::make<rheo_instance>(rheo_instance_open, url.data(), url.size(), options.handle()));
+}
+
+/// A handle of the open instance of this name, if there is one.
+inline std::optional<instance> get(std::string_view name) {
+    return detail::find<instance, rheo_instance>(rheo_instance_get, name.data(), name.size());
+}
+
+/// The version of the library that is loaded, such as "0.1.0"; that of this header is RHEO_VERSION.
+inline std::string_view version() noexcept {
+    return rheo_version();
+}
+
+/// The version of the binary interface of the library that is loaded; that of this header is RHEO_ABI_VERSION.
+inline std::uint32_t abi_version() noexcept {
+    return rheo_abi_version();
+}
+
+/// Whether the library that is loaded was built with a feature, such as "redis".
+inline bool has_feature(std::string_view name) noexcept {
+    return rheo_has_feature(name.data(), name.size());
+}
+
+} // namespace rheo
+
+#endif // RHEO_HPP
