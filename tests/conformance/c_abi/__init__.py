@@ -1,0 +1,1 @@
+"""The conformance scenarios through the C library: see ../run_c_abi.py."""
