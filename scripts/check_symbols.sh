@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Checks what a built librheo.so shows to the linker: the functions that rheo.h declares and nothing else, and a SONAME
+# of the header's ABI version.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+library=${1:?usage: scripts/check_symbols.sh LIBRARY}
+exported=$(nm -D --defined-only "$library" | awk '{ print $NF }' | sort)
+declared=$("${CC:-cc}" -E -P include/rheo.h | grep -oE '\brheo_[a-z0-9_]+ ?\(' | tr -d ' (' | sort -u)
+[[ -n $declared ]] || fail 'rheo.h declares no function'
+if ! difference=$(diff <(printf '%s\n' "$declared") <(printf '%s\n' "$exported")); then
+    fail "rheo.h (<) and the exports of $library (>) differ:"$'\n'"$difference"
+fi
+version=$(printf '#include "rheo.h"\nRHEO_ABI_VERSION\n' | "${CC:-cc}" -E -P -Iinclude - | tail -n 1)
+soname=$(readelf -d "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+[[ $soname == "librheo.so.$version" ]] || fail "$library: the SONAME is '$soname', not librheo.so.$version"
+printf '%d functions, SONAME %s\n' "$(wc -l <<<"$exported")" "$soname"

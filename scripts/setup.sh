@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Installs what the build ("build") or the test run ("test") needs and this machine lacks, where that needs no
+# question: Debian packages as root. Otherwise one line says what is missing and how to get it.
+#
+# The Makefile calls it once and leaves a stamp in build/.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+purpose=${1:?usage: scripts/setup.sh build|test}
+log=build/logs/setup.log
+mkdir -p build/logs
+
+# Each line: the command, the Debian packages that bring it.
+needed='cc gcc libc6-dev
+c++ g++'
+# What the test run can do without; the stages that want it are then skipped, and say so.
+wanted=
+if [[ $purpose == test ]]; then
+    needed+='
+nm binutils
+python3 python3
+valgrind valgrind'
+    wanted='clang-format clang-format
+shellcheck shellcheck'
+fi
+
+# The packages on stdin whose command is not there.
+missing() {
+    while read -r command packages; do
+        [[ -z $command ]] || command -v "$command" >/dev/null || printf '%s ' "$packages"
+    done
+}
+
+packages="$(missing <<<"$needed")$(missing <<<"$wanted")"
+if [[ -n $packages && $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
+    printf '== set-up: installing %s\n' "$packages"
+    export DEBIAN_FRONTEND=noninteractive
+    # shellcheck disable=SC2086  # a list of packages
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends $packages; } >"$log" 2>&1 </dev/null ||
+        printf '   apt-get failed; its words are in %s\n' "$log"
+fi
+
+packages=$(missing <<<"$wanted")
+[[ -z $packages ]] || printf '== set-up: some checks will be skipped; to have them: apt-get install %s\n' "$packages"
+packages=$(missing <<<"$needed")
+[[ -z $packages ]] || fail "missing; please run as root (or install the like of): apt-get install $packages"
+
+# Rust comes last: everything above can be had without a question.
+minimum=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+command -v cargo >/dev/null || fail "missing: Rust $minimum or newer; get it from https://rustup.rs"
+version=$(rustc --version | cut -d' ' -f2)
+[[ $(printf '%s\n' "$minimum" "$version" | sort -V | head -n 1) == "$minimum" ]] ||
+    fail "Rust $version is too old, $minimum or newer is needed: rustup update stable, or see https://rustup.rs"
+if [[ $purpose == test ]]; then
+    for component in rustfmt clippy; do
+        cargo "${component/rustfmt/fmt}" --version >/dev/null 2>&1 ||
+            rustup component add "$component" >"$log" 2>&1 ||
+            fail "missing: $component for Rust $version; with rustup: rustup component add $component"
+    done
+fi
