@@ -114,9 +114,9 @@ struct bench {
 };
 
 static struct bench benches[] = {
-    {"c_append_by_name", append_by_name, false, {0}},        {"c_append_bound", append_bound, false, {0}},
-    {"c_append_batch_100", append_batch, false, {0}},        {"c_fetch_ack_by_name", fetch_ack_by_name, true, {0}},
-    {"c_fetch_ack_bound", fetch_ack_bound, true, {0}},       {"c_fetch_100_ack_many", fetch_ack_hundred, true, {0}},
+    {"c_append_by_name", append_by_name, false, {0}},  {"c_append_bound", append_bound, false, {0}},
+    {"c_append_batch_100", append_batch, false, {0}},  {"c_fetch_ack_by_name", fetch_ack_by_name, true, {0}},
+    {"c_fetch_ack_bound", fetch_ack_bound, true, {0}}, {"c_fetch_100_ack_many", fetch_ack_hundred, true, {0}},
 };
 
 static int compare(const void *a, const void *b) {

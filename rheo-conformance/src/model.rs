@@ -2,9 +2,9 @@
 //!
 //! A run is cut into episodes, each on a fresh instance with a manual clock. After each step all answers and all that
 //! the two know must agree: no confirmed append is lost or altered, at most one lease per event and group is live, the
-//! frontier is the longest settled prefix, attempts never fall (release, replay and reset aside), lag is head − frontier,
-//! and counts, dead letters, reads and queries are the reference's. Across partitions a fetch may choose; there it is
-//! checked that it chose fairly and, within a partition, rightly.
+//! frontier is the longest settled prefix, attempts never fall (release, replay and reset aside), lag is head −
+//! frontier, and counts, dead letters, reads and queries are the reference's. Across partitions a fetch may choose;
+//! there it is checked that it chose fairly and, within a partition, rightly.
 //!
 //! When they differ, the steps that lead there are cut down to few and printed, with the seed that leads there again.
 //!
@@ -41,8 +41,8 @@ const SHRINKING: usize = 200_000;
 /// A step and its number in the episode, which its leases are named by.
 type Numbered = (u64, Step);
 
-/// Takes `steps` random steps on instances from `open`, which gives an empty one each time it is called. The backend must
-/// answer every inspection, and has to open with the options given: a manual clock and the default limits.
+/// Takes `steps` random steps on instances from `open`, which gives an empty one each time it is called. The backend
+/// must answer every inspection, and has to open with the options given: a manual clock and the default limits.
 ///
 /// The first episode goes by `seed`, each further one by the next number.
 ///
@@ -188,8 +188,8 @@ impl fmt::Debug for Divergence {
 
 impl std::error::Error for Divergence {}
 
-/// Leaves out steps, in halves, quarters and so on down to single ones, and then parts of steps, while what is left still
-/// fails.
+/// Leaves out steps, in halves, quarters and so on down to single ones, and then parts of steps, while what is left
+/// still fails.
 fn shrink(open: &Open<'_>, steps: Vec<Numbered>) -> Option<(Vec<Numbered>, String)> {
     let (failing, what) = retake(open, &steps)?;
     let mut shrinking = Shrinking { open, steps, what, effort: SHRINKING };

@@ -1,7 +1,7 @@
 //! The model test against the backends of this build.
 //!
-//! `RHEO_MODEL_STEPS` says how many steps (20,000 by default), `RHEO_MODEL_SEED` by which seed. Without a seed there are
-//! two runs: one by a seed that never changes, one by a seed of the moment, which is printed.
+//! `RHEO_MODEL_STEPS` says how many steps (20,000 by default), `RHEO_MODEL_SEED` by which seed. Without a seed there
+//! are two runs: one by a seed that never changes, one by a seed of the moment, which is printed.
 
 use rheo_conformance::model::{self, Summary};
 use rheo_core::{OpenOptions, open};

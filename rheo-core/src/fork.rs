@@ -5,6 +5,7 @@
 //! A handler that runs in the child raises a counter; a call compares it with the one at opening. That costs
 //! a load, where asking for the process id would cost a system call.
 
+use crate::named;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -31,13 +32,20 @@ impl Generation {
 
 #[cfg(unix)]
 fn register() {
+    extern "C" fn before() {
+        named::lock_for_fork();
+    }
+    extern "C" fn in_parent() {
+        named::unlock_after_fork();
+    }
     extern "C" fn in_child() {
         GENERATION.fetch_add(1, Ordering::Relaxed);
+        named::unlock_after_fork();
     }
-    // SAFETY: the handler is a plain function that touches one atomic, which is allowed after fork. If
+    // SAFETY: the handlers are plain functions that touch an atomic and one lock, which nobody holds while it forks. If
     // registering fails (no memory), forks go undetected, as with any library without a handler.
     unsafe {
-        libc::pthread_atfork(None, None, Some(in_child));
+        libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child));
     }
 }
 

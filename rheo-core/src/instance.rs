@@ -19,6 +19,7 @@ use crate::group::{GroupInfo, GroupOptions, GroupSettings, GroupUpdate, check_ma
 use crate::lag::Lag;
 use crate::lease::{Lease, LeaseToken};
 use crate::limits;
+use crate::named;
 use crate::options::OpenOptions;
 use crate::query::Query;
 use crate::query::run::{self, EventStream, Page};
@@ -26,16 +27,11 @@ use crate::replay::{Replay, ReplayOptions, ResetOptions, confirm_required};
 use crate::stream::{StreamInfo, StreamOptions, TrimOptions};
 use crate::timestamp::Timestamp;
 use crate::wait::Parker;
-use parking_lot::Mutex;
-use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Weak};
 use std::task::Waker;
 use std::time::{Duration, Instant};
-
-/// The named instances of this process.
-static NAMED: LazyLock<Mutex<HashMap<String, Weak<Operations>>>> = LazyLock::new(Mutex::default);
 
 /// How often a wait looks again where the backend cannot notify.
 const POLL: Duration = Duration::from_millis(200);
@@ -92,8 +88,7 @@ fn lacking(scheme: &str, feature: &str) -> Error {
 ///
 /// An instance is found until it is closed or its last handle is dropped.
 pub fn get(name: &str) -> Option<Instance> {
-    let operations = NAMED.lock().get(name)?.upgrade()?;
-    (!operations.closed.load(Ordering::Acquire)).then_some(Instance { operations })
+    named::find(name).map(|operations| Instance { operations })
 }
 
 /// One opened backend. Clones are handles of the same instance; any thread may use any of them at any time.
@@ -128,16 +123,10 @@ impl Instance {
             closed: AtomicBool::new(false),
             options,
         });
-        if let Some(name) = &operations.options.name {
-            let mut named = NAMED.lock();
-            if named.get(name).is_some_and(|known| known.strong_count() > 0) {
-                operations.closed.store(true, Ordering::Release);
-                return Err(Error::new(
-                    ErrorCode::AlreadyExists,
-                    format!("an instance named {name:?} is open; get it by its name, or close it first"),
-                ));
-            }
-            named.insert(name.clone(), Arc::downgrade(&operations));
+        if let Some(name) = &operations.options.name
+            && !named::add(name, &operations)
+        {
+            return Err(Error::already_exists(&format!("an open instance named {name:?}")));
         }
         Ok(Instance { operations })
     }
@@ -617,12 +606,17 @@ impl Operations {
         Ok(&*self.backend)
     }
 
+    /// Whether the instance is open, and was opened by this process.
+    pub(crate) fn is_open_here(&self) -> bool {
+        !self.closed.load(Ordering::Acquire) && !self.generation.is_past()
+    }
+
     fn close(&self) -> Result<()> {
         if self.generation.is_past() || self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
         if let Some(name) = &self.options.name {
-            NAMED.lock().remove(name);
+            named::remove(name, self);
         }
         self.backend.close()
     }

@@ -50,6 +50,7 @@ mod instance;
 mod lag;
 mod lease;
 pub mod limits;
+mod named;
 mod options;
 pub mod partition;
 mod query;

@@ -26,8 +26,8 @@ const RECENT_LEASES: usize = 200;
 /// make one.
 type Kind<'a> = (u64, u64, fn(&mut Chooser<'a>) -> Step);
 
-/// Makes the steps of one episode. Each has a taste of its own, some kinds of steps often and some never, so that states
-/// are reached that an even mixture does not get to.
+/// Makes the steps of one episode. Each has a taste of its own, some kinds of steps often and some never, so that
+/// states are reached that an even mixture does not get to.
 pub(super) struct Generator {
     random: Random,
     /// By kind of step, in how many quarters of the usual weight it comes.

@@ -1,8 +1,8 @@
 //! The steps of a run, as values: printable, and repeatable on a fresh instance even when others are left out.
 //!
 //! A step names what earlier steps made by where it came from: a lease by the fetch that gave it, an event by its
-//! place. If that step is left out, the name stands for nothing and the step does little or nothing. A crash, a fault or
-//! a reopen is to be one more kind of step.
+//! place. If that step is left out, the name stands for nothing and the step does little or nothing. A crash, a fault
+//! or a reopen is to be one more kind of step.
 
 use rheo_core::{
     Encoding, GroupOptions, GroupUpdate, Query, ReadOptions, ResetOptions, Sequences, Timestamp, TrimOptions,

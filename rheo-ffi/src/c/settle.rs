@@ -426,6 +426,7 @@ pub unsafe extern "C" fn rheo_instance_renew_tokens(
     })
 }
 
+/// A retry, once its options are read.
 pub(super) unsafe fn retry<T>(
     reason: *const c_char,
     reason_len: usize,
@@ -441,6 +442,7 @@ pub(super) unsafe fn duration(lease_ms: *const i64) -> Result<Option<u64>> {
     lease_ms.as_ref().map(|lease_ms| number("lease_ms", *lease_ms)).transpose()
 }
 
+/// A renew of one lease: reads the duration and writes the new time.
 pub(super) unsafe fn renew(
     lease_ms: *const i64,
     expires_at: *mut i64,
@@ -456,6 +458,7 @@ pub(super) unsafe fn renew(
     Ok(())
 }
 
+/// A settle by the text of a token.
 pub(super) unsafe fn by_token<T>(
     token: *const c_char,
     token_len: usize,
@@ -471,6 +474,7 @@ pub(super) unsafe fn cleared<'a>(results: *mut rheo_results) -> Result<&'a mut r
     Ok(results)
 }
 
+/// A settle of many.
 pub(super) unsafe fn settle(
     results: *mut rheo_results,
     operation: impl FnOnce() -> Result<Vec<Result<()>>>,

@@ -83,8 +83,8 @@ fn claimable(settings: GroupSettings, now: Timestamp, records: &[Record], delive
 }
 
 impl Reference {
-    /// Follows a fetch: checks that `claims` are what it may give, and does to the deliveries what it did. `listed` says
-    /// whether the instance now lists a delivery as a dead letter.
+    /// Follows a fetch: checks that `claims` are what it may give, and does to the deliveries what it did. `listed`
+    /// says whether the instance now lists a delivery as a dead letter.
     pub(in super::super) fn fetch(
         &mut self,
         (stream, group): (&str, &str),
@@ -178,8 +178,8 @@ impl Group {
             *fetches += 1;
             if *fetches >= claimable.len() {
                 return Err(format!(
-                    "partition {partition} has work and was passed by in {fetches} fetches over {covered:?} since it was \
-                     last served: {claimable:?} were claimable, {claims:?} were given"
+                    "partition {partition} has work and was passed by in {fetches} fetches over {covered:?} since it \
+                     was last served: {claimable:?} were claimable, {claims:?} were given"
                 ));
             }
         }

@@ -30,8 +30,8 @@ pub(super) struct GroupEntry {
 
 pub(super) struct Slot {
     pub(super) progress: Mutex<Progress>,
-    /// The number of the fetch that served the partition last.
-    pub(super) served: AtomicU64,
+    /// The number of the fetch that visited the partition last.
+    pub(super) visited: AtomicU64,
 }
 
 impl GroupEntry {
@@ -42,7 +42,7 @@ impl GroupEntry {
             let cursor = if new.start.covers(partition) { start_in(stream, partition, &new.start) } else { None };
             let cursor = cursor.unwrap_or_else(|| stream.partitions[partition as usize].log.lock().first());
             let progress = Mutex::new(Progress::new(cursor, ordering));
-            CachePadded::new(Slot { progress, served: AtomicU64::new(0) })
+            CachePadded::new(Slot { progress, visited: AtomicU64::new(0) })
         };
         GroupEntry {
             name,
@@ -73,9 +73,9 @@ impl GroupEntry {
         }
     }
 
-    /// With which partition of the scope a fetch begins, as an index, and the number that marks what it serves: with the
-    /// one that was served longest ago. Over a great many partitions, where looking at all of them would cost more
-    /// than the fetch, each is the first in turn.
+    /// With which partition of the scope a fetch begins, as an index, and the number that marks what it visits: with the
+    /// one that was visited longest ago, whether it had work then or not. Over a great many partitions, where looking
+    /// at all of them would cost more than the fetch, each is the first in turn.
     #[inline]
     pub(super) fn begin_with(&self, scope: Scope<'_>) -> (usize, u64) {
         /// So many marks are looked at without a thought.
@@ -84,10 +84,10 @@ impl GroupEntry {
             return (0, 0);
         }
         let fetch = self.fetches.fetch_add(1, Ordering::Relaxed) + 1;
-        let served = |index: usize| self.partitions[scope.get(index) as usize].served.load(Ordering::Relaxed);
+        let visited = |index: usize| self.partitions[scope.get(index) as usize].visited.load(Ordering::Relaxed);
         let begin = match scope {
             Scope::All(count) if count as usize > FEW => self.turns.fetch_add(1, Ordering::Relaxed) % count as usize,
-            _ => (0..scope.len()).min_by_key(|index| served(*index)).unwrap_or(0),
+            _ => (0..scope.len()).min_by_key(|index| visited(*index)).unwrap_or(0),
         };
         (begin, fetch)
     }

@@ -34,13 +34,15 @@ use crossbeam_utils::sync::ShardedLock;
 use hashbrown::{Equivalent, HashMap};
 use std::any::Any;
 use std::ops::ControlFlow;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
 /// Streams, groups and deliveries in this process's memory. Everything is gone when it is dropped.
 pub struct MemoryBackend {
+    /// Its own among the stores of this process: tells whose entry a binding kept.
+    number: u64,
     clock: Clock,
     /// By name. Read by every call that comes by name, changed seldom.
     streams: ShardedLock<HashMap<Arc<str>, Arc<StreamEntry>>>,
@@ -71,12 +73,14 @@ impl Equivalent<GroupKey> for GroupNames<'_> {
 impl MemoryBackend {
     /// An empty store that goes by this clock.
     pub fn new(clock: Clock) -> MemoryBackend {
-        MemoryBackend { clock, streams: ShardedLock::default(), groups: ShardedLock::default() }
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        MemoryBackend { number, clock, streams: ShardedLock::default(), groups: ShardedLock::default() }
     }
 
     /// Whether an entry that a binding kept is this backend's and still stands.
     fn stands(&self, stream: &StreamEntry) -> bool {
-        stream.owner == std::ptr::from_ref(self).addr() && !stream.deleted.load(Ordering::Acquire)
+        stream.owner == self.number && !stream.deleted.load(Ordering::Acquire)
     }
 
     /// Runs `work` on a stream. The registry is held meanwhile where the stream came by name, so `work` is short
@@ -266,8 +270,7 @@ impl Backend for MemoryBackend {
             return Err(Error::already_exists(&format!("stream {:?}", stream.name)));
         }
         let name: Arc<str> = stream.name.into();
-        let owner = std::ptr::from_ref(self).addr();
-        streams.insert(Arc::clone(&name), Arc::new(StreamEntry::new(name, owner, options.partition_count)));
+        streams.insert(Arc::clone(&name), Arc::new(StreamEntry::new(name, self.number, options.partition_count)));
         Ok(())
     }
 
@@ -501,7 +504,7 @@ struct Fetching<'a> {
     group: &'a Arc<GroupEntry>,
     request: &'a FetchRequest<'a>,
     now: Reading,
-    /// Marks the partitions that it serves.
+    /// Marks the partitions that it visits.
     number: u64,
 }
 
@@ -528,7 +531,6 @@ impl Fetching<'_> {
             let (stream, group) = (Arc::clone(&stream.name), Arc::clone(&group.name));
             LeaseContext::new(stream, group, Arc::clone(request.consumer_id), Binding::holding(Arc::new(bound)))
         });
-        let before = leases.len();
         progress.claim(&terms, &place.log, |event, lease_id, attempt| {
             let context = Arc::clone(&context);
             let token = LeaseToken::new(context, partition, event.sequence(), lease_id, None, request.lease_ms);
@@ -538,9 +540,7 @@ impl Fetching<'_> {
         if !stream.deleted.load(Ordering::Acquire) && !group.deleted.load(Ordering::Acquire) {
             progress.context = Some(context);
         }
-        if leases.len() > before {
-            slot.served.store(number, Ordering::Relaxed);
-        }
+        slot.visited.store(number, Ordering::Relaxed);
         if leases.is_empty() { progress.next_deadline() } else { None }
     }
 }
@@ -549,6 +549,27 @@ impl Fetching<'_> {
 mod tests {
     use super::*;
     use crate::{FetchOptions, GroupOptions, OpenOptions};
+
+    /// The fence covers the store, also one that lies where another lay (contract 4.2).
+    #[test]
+    fn a_lease_of_another_store_does_not_settle() {
+        let open = || {
+            let db = crate::open("memory:", OpenOptions::new()).unwrap();
+            db.create_stream("s", StreamOptions::default()).unwrap();
+            db.create_group("s", "g", &GroupOptions::default()).unwrap();
+            db.append("s", &Append::json("1")).unwrap();
+            db
+        };
+        for _ in 0..100 {
+            let before = open();
+            let leases = before.fetch("s", "g", &FetchOptions::new()).unwrap();
+            drop(before);
+            let after = open();
+            assert_eq!(after.ack(&leases[0]).unwrap_err().code(), crate::ErrorCode::StaleLease);
+            after.delete_stream("s", true).unwrap();
+            assert_eq!(after.ack(&leases[0]).unwrap_err().code(), crate::ErrorCode::StreamNotFound);
+        }
+    }
 
     /// Leases lead back to their stream and group; none of that may keep them alive.
     #[test]

@@ -41,8 +41,8 @@ struct Position {
 
 pub(super) struct StreamEntry {
     pub(super) name: Arc<str>,
-    /// The address of the backend that this belongs to.
-    pub(super) owner: usize,
+    /// The number of the backend that this belongs to.
+    pub(super) owner: u64,
     pub(super) deleted: AtomicBool,
     pub(super) partitions: Box<[CachePadded<Partition>]>,
     /// By name, and in its order.
@@ -72,7 +72,7 @@ impl Interest {
 }
 
 impl StreamEntry {
-    pub(super) fn new(name: Arc<str>, owner: usize, partition_count: u32) -> StreamEntry {
+    pub(super) fn new(name: Arc<str>, owner: u64, partition_count: u32) -> StreamEntry {
         let partition = |number| {
             let log = Mutex::new(Log::new(Arc::clone(&name), number));
             CachePadded::new(Partition { log, high_watermark: AtomicU64::new(0) })

@@ -1,0 +1,45 @@
+//! After a fork the child keeps its hands off what the parent opened (contract 5, `forked`; failure case 27).
+#![cfg(unix)]
+
+use rheo_core::{Append, ErrorCode, OpenOptions, StreamOptions, get, open};
+
+/// What the child sees; a number tells the parent what was wrong.
+fn child(db: &rheo_core::Instance) -> i32 {
+    let forked = |error: Option<rheo_core::Error>| error.is_some_and(|error| error.code() == ErrorCode::Forked);
+    if !forked(db.append("s", &Append::json("1")).err()) || !forked(db.ping().err()) {
+        return 1;
+    }
+    if get("shared").is_some() {
+        return 2;
+    }
+    let Ok(own) = open("memory:", OpenOptions::new().name("shared")) else { return 3 };
+    if own.create_stream("s", StreamOptions::default()).is_err() || own.append("s", &Append::json("1")).is_err() {
+        return 4;
+    }
+    if db.close().is_err() || get("shared").is_none() {
+        return 5;
+    }
+    0
+}
+
+#[test]
+fn a_child_uses_nothing_of_its_parent() {
+    let db = open("memory:", OpenOptions::new().name("shared")).unwrap();
+    db.create_stream("s", StreamOptions::default()).unwrap();
+    db.append("s", &Append::json("1")).unwrap();
+    // SAFETY: the child calls only what is safe after a fork, which is what this test is about, and ends by `_exit`.
+    let status = unsafe {
+        match libc::fork() {
+            0 => libc::_exit(child(&db)),
+            process => {
+                let mut status = 0;
+                assert_eq!(libc::waitpid(process, &raw mut status, 0), process);
+                status
+            }
+        }
+    };
+    assert!(libc::WIFEXITED(status), "the child was ended by a signal: {status}");
+    assert_eq!(libc::WEXITSTATUS(status), 0);
+    assert_eq!(db.append("s", &Append::json("2")).unwrap().sequence(), 2);
+    assert!(get("shared").is_some());
+}
