@@ -26,10 +26,11 @@
 //! 1. the registry of named instances
 //! 2. the streams of a backend
 //! 3. the groups of a stream
-//! 4. a group's progress in a partition (several groups: by name; several partitions: ascending)
-//! 5. the explicit ids of a stream (several shards: ascending)
-//! 6. a partition's log (several: ascending)
-//! 7. the wakers of a stream
+//! 4. the groups of all streams, by both names
+//! 5. a group's progress in a partition (several groups: by name; several partitions: one after the other)
+//! 6. the explicit ids of a stream (several shards: ascending)
+//! 7. a partition's log (several: ascending)
+//! 8. the wakers of a stream
 //!
 //! Wakers and visitors are called when none of these is held.
 

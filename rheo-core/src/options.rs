@@ -94,6 +94,9 @@ impl OpenOptions {
             limits::check_name("name", name)?;
         }
         check_limit("default_max_demand", self.default_max_demand)?;
+        if self.default_max_demand == 0 {
+            return Err(Error::invalid("default_max_demand is 0; every fetch would be empty: it takes at least 1"));
+        }
         limits::check_duration("default_lease_ms", self.default_lease_ms, 1)?;
         group::check_max_attempts("default_max_attempts", Some(self.default_max_attempts))?;
         if self.max_payload_bytes > limits::MAX_PAYLOAD_BYTES {

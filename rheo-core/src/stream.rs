@@ -55,7 +55,7 @@ pub struct PartitionInfo {
     pub high_watermark: u64,
     /// Bytes kept: payload, metadata, id, key and type.
     pub bytes: u64,
-    /// What keeps the lowest kept event from being trimmed without force; nothing when nothing does.
+    /// What holds retention back: the lowest kept event that some group still needs; nothing when none does.
     pub held_by: Option<RetentionHold>,
 }
 

@@ -40,24 +40,17 @@ impl<K> Wakers<K> {
         self.count.store(inner.entries.len(), Ordering::SeqCst);
     }
 
-    /// Whether nobody waits.
+    /// Whether nobody waits. An answer for those who have changed what there is to fetch under a lock that the fetch of a
+    /// waiter takes too: that lock orders the change, this look and the registration.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.count.load(Ordering::SeqCst) == 0
     }
 
-    /// The wakers that wait for this, to be called when no lock is held.
+    /// The wakers that wait for this, to be called when no lock is held. Takes the lock of the set, which orders whatever
+    /// was changed before against the registration of those who look for it after.
     #[must_use]
-    #[inline]
     pub(crate) fn matching(&self, matches: impl Fn(&K) -> bool) -> Vec<Waker> {
-        if self.is_empty() {
-            return Vec::new();
-        }
-        self.list(matches)
-    }
-
-    #[cold]
-    fn list(&self, matches: impl Fn(&K) -> bool) -> Vec<Waker> {
         self.inner.lock().entries.iter().filter(|(_, what, _)| matches(what)).map(|(.., waker)| waker.clone()).collect()
     }
 }

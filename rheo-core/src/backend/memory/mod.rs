@@ -180,8 +180,10 @@ impl MemoryBackend {
                 }
                 drop(progress);
                 Ok(match freed {
-                    Settled::WithWork => stream.waiting_for(group, Some(&[first.partition()])),
-                    Settled::Quietly => Vec::new(),
+                    Settled::WithWork if !stream.nobody_waits() => {
+                        stream.waiting_for(group, Some(&[first.partition()]))
+                    }
+                    _ => Vec::new(),
                 })
             });
             match outcome {

@@ -114,7 +114,8 @@ impl StreamEntry {
             let number = item.route(&self.name, self.partition_count())?;
             let partition = &self.partitions[number as usize];
             let mut log = partition.log.lock();
-            let event = partition.push_new(&mut log, item, clock.now());
+            let event = push_new(&mut log, item, clock.now());
+            partition.high_watermark.store(event.sequence(), Ordering::Release);
             drop(log);
             emit(event);
             return Ok(self.waiting_for_partition(number));
@@ -163,7 +164,7 @@ impl StreamEntry {
             events.push(match standing {
                 Some(event) => event.into_deduplicated(),
                 None => {
-                    let event = self.partitions[route as usize].push_new(locked(&mut logs, route), item, now);
+                    let event = push_new(locked(&mut logs, route), item, now);
                     if let Some(id) = item.options.id {
                         let position = Position { partition: route, sequence: event.sequence() };
                         if let Some(ids) = shards.get_mut(&self.shard_of(id)).and_then(Option::as_mut) {
@@ -174,9 +175,19 @@ impl StreamEntry {
                 }
             });
         }
+        // What is new becomes visible at once, and as a whole in each partition.
+        for (partition, log) in &logs {
+            if let Some(log) = log {
+                let place = &self.partitions[*partition as usize];
+                place.high_watermark.store(log.high_watermark(), Ordering::Release);
+            }
+        }
         let touched: Vec<u32> = logs.into_keys().collect();
         drop(shards);
         events.into_iter().for_each(emit);
+        if self.wakers.is_empty() {
+            return Ok(Vec::new());
+        }
         Ok(self.wakers.matching(|interest| touched.iter().any(|partition| interest.covers(*partition))))
     }
 
@@ -331,6 +342,12 @@ impl StreamEntry {
         self.everybody()
     }
 
+    /// Whether nobody waits, asked after a change under a partition's lock.
+    #[inline]
+    pub(super) fn nobody_waits(&self) -> bool {
+        self.wakers.is_empty()
+    }
+
     /// Who waits for a group, in these partitions (all when missing).
     pub(super) fn waiting_for(&self, group: &Arc<GroupEntry>, partitions: Option<&[u32]>) -> Vec<Waker> {
         self.wakers.matching(|interest| {
@@ -339,7 +356,11 @@ impl StreamEntry {
         })
     }
 
+    #[inline]
     fn waiting_for_partition(&self, partition: u32) -> Vec<Waker> {
+        if self.wakers.is_empty() {
+            return Vec::new();
+        }
         self.wakers.matching(|interest| interest.covers(partition))
     }
 
@@ -348,27 +369,23 @@ impl StreamEntry {
     }
 }
 
-impl Partition {
-    /// Appends one event, generating its id if it has none, and makes it visible.
-    #[inline]
-    fn push_new(&self, log: &mut Log, item: &Append<'_>, now: Timestamp) -> Event {
-        let options = &item.options;
-        let id = match options.id {
-            Some(id) => StoredId::Explicit(id),
-            None => StoredId::Generated(log.next_id(now)),
-        };
-        let event = log.push(&RecordParts {
-            id,
-            timestamp: options.timestamp.unwrap_or(now),
-            key: options.key,
-            event_type: options.event_type,
-            metadata: options.metadata.unwrap_or(""),
-            encoding: item.encoding,
-            payload: item.payload,
-        });
-        self.high_watermark.store(event.sequence(), Ordering::Release);
-        event
-    }
+/// Appends one event, generating its id if it has none. The caller makes it visible.
+#[inline]
+fn push_new(log: &mut Log, item: &Append<'_>, now: Timestamp) -> Event {
+    let options = &item.options;
+    let id = match options.id {
+        Some(id) => StoredId::Explicit(id),
+        None => StoredId::Generated(log.next_id(now)),
+    };
+    log.push(&RecordParts {
+        id,
+        timestamp: options.timestamp.unwrap_or(now),
+        key: options.key,
+        event_type: options.event_type,
+        metadata: options.metadata.unwrap_or(""),
+        encoding: item.encoding,
+        payload: item.payload,
+    })
 }
 
 fn locked<'a, 'b>(logs: &'a mut BTreeMap<u32, Option<MutexGuard<'b, Log>>>, partition: u32) -> &'a mut Log {
