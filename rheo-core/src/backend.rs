@@ -26,7 +26,7 @@ use crate::query::Query;
 use crate::replay::Replay;
 use crate::stream::{StreamInfo, StreamOptions, Trim};
 use crate::timestamp::Timestamp;
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
@@ -38,23 +38,38 @@ use std::time::Duration;
 /// What lies in it may come from another backend or be out of date (the stream was deleted and created
 /// anew): a backend checks what it finds, and goes by the names when it does not fit.
 #[derive(Default)]
-pub struct Binding(OnceLock<Arc<dyn Any + Send + Sync>>);
+pub struct Binding(OnceLock<Kept>);
+
+struct Kept {
+    /// Of which type the value is. Asking the value itself is a call through its vtable, on the hottest paths.
+    type_id: TypeId,
+    value: Arc<dyn Any + Send + Sync>,
+}
+
+impl Kept {
+    fn new<T: Any + Send + Sync>(value: Arc<T>) -> Kept {
+        Kept { type_id: TypeId::of::<T>(), value }
+    }
+}
 
 impl Binding {
     /// A binding that holds this from the start.
-    pub fn holding(value: Arc<dyn Any + Send + Sync>) -> Binding {
-        Binding(OnceLock::from(value))
+    pub fn holding<T: Any + Send + Sync>(value: Arc<T>) -> Binding {
+        Binding(OnceLock::from(Kept::new(value)))
     }
 
     /// What was kept, if it is of this type.
+    #[inline]
     pub fn get<T: Any>(&self) -> Option<&T> {
-        self.0.get()?.downcast_ref()
+        let kept = self.0.get()?;
+        // SAFETY: the value is a `T`: `new` took the type id from the type that it was given.
+        (kept.type_id == TypeId::of::<T>()).then(|| unsafe { &*Arc::as_ptr(&kept.value).cast::<T>() })
     }
 
     /// Keeps something, unless something is kept already.
-    pub fn set(&self, value: Arc<dyn Any + Send + Sync>) {
+    pub fn set<T: Any + Send + Sync>(&self, value: Arc<T>) {
         // A race between two first users is won by either: both found the same.
-        let _ = self.0.set(value);
+        let _ = self.0.set(Kept::new(value));
     }
 }
 
@@ -119,6 +134,26 @@ pub enum Settlement<'a> {
     },
     /// Available at once; this attempt does not count.
     Release,
+}
+
+/// What a fetch found besides the leases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fetched {
+    /// In how long something may become claimable by time alone, if the fetch gave nothing and the backend knows: the
+    /// earliest expiry or due retry.
+    pub next_due: Option<Duration>,
+    /// How many deliveries it dead-lettered because of `max_deliveries`.
+    pub dead_letters: u64,
+}
+
+/// How a claim ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Settled {
+    /// As it was asked for.
+    #[default]
+    Done,
+    /// As a dead letter: it was rejected, or a retry ran into `max_attempts`.
+    DeadLettered,
 }
 
 /// Which events to visit, as a backend gets it.
@@ -287,25 +322,20 @@ pub trait Backend: Send + Sync + 'static {
     fn trim(&self, stream: StreamRef<'_>, trim: &Trim, force: bool) -> Result<u64>;
 
     /// Claims what is claimable and pushes the leases onto `leases` (empty on entry): lowest sequence first in a
-    /// partition, fair across partitions. Returns in how long something may become claimable by time alone, if
-    /// it gave nothing and knows: the earliest expiry or due retry.
+    /// partition, fair across partitions.
     ///
     /// # Errors
     /// `stream_not_found`, `group_not_found`, `invalid_partition`.
-    fn fetch(
-        &self,
-        group: GroupRef<'_>,
-        request: &FetchRequest<'_>,
-        leases: &mut Vec<Lease>,
-    ) -> Result<Option<Duration>>;
+    fn fetch(&self, group: GroupRef<'_>, request: &FetchRequest<'_>, leases: &mut Vec<Lease>) -> Result<Fetched>;
 
-    /// Ends claims. `results` has one place per token, `Ok` on entry; the backend writes the errors. One that
+    /// Ends claims. `results` has one place per token, `Done` on entry; the backend writes what differs. One that
     /// fails changes nothing for the others; the same token twice succeeds once.
     ///
     /// # Errors
     /// Per token: `stream_not_found`, `group_not_found`, `stale_lease`, `receipt_mismatch`. For the whole call
     /// only what keeps all of it from being done: `backend_unavailable`, `failed`, `ambiguous`, `timeout`.
-    fn settle(&self, tokens: &[&LeaseToken], settlement: Settlement<'_>, results: &mut [Result<()>]) -> Result<()>;
+    fn settle(&self, tokens: &[&LeaseToken], settlement: Settlement<'_>, results: &mut [Result<Settled>])
+    -> Result<()>;
 
     /// Extends claims to `lease_ms` from now (each one's own when missing). `results` has one place per token;
     /// the backend writes the new `expires_at` or the error.

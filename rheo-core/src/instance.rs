@@ -6,7 +6,7 @@
 
 use crate::append::{Append, AppendOptions};
 use crate::backend::memory::MemoryBackend;
-use crate::backend::{Backend, FetchRequest, GroupRef, NewGroup, Settlement, StreamRef, Watch};
+use crate::backend::{Backend, FetchRequest, GroupRef, NewGroup, Settled, Settlement, StreamRef, Watch};
 use crate::bound::{Group, Stream};
 use crate::capabilities::Capabilities;
 use crate::clock::{Clock, ClockOption};
@@ -25,6 +25,7 @@ use crate::query::Query;
 use crate::query::run::{self, EventStream, Page};
 use crate::replay::{Replay, ReplayOptions, ResetOptions, confirm_required};
 use crate::stream::{StreamInfo, StreamOptions, TrimOptions};
+use crate::telemetry::{At, Telemetry, TelemetryName};
 use crate::timestamp::Timestamp;
 use crate::wait::Parker;
 use std::fmt;
@@ -543,6 +544,14 @@ fn group_by_name<'a>(stream: &'a str, group: &'a str) -> GroupRef<'a> {
     GroupRef { stream, name: group, binding: None }
 }
 
+fn at_stream(stream: StreamRef<'_>) -> At<'_> {
+    At { stream: stream.name, group: None }
+}
+
+fn at_group(group: GroupRef<'_>) -> At<'_> {
+    At { stream: group.stream, group: Some(group.name) }
+}
+
 pub(crate) fn retry_settlement(options: RetryOptions<'_>) -> Result<Settlement<'_>> {
     limits::check_duration("delay_ms", options.delay_ms, 0)?;
     Ok(Settlement::Retry { reason: limits::kept_reason(options.reason), delay_ms: options.delay_ms })
@@ -621,11 +630,41 @@ impl Operations {
         self.backend.close()
     }
 
+    #[inline]
+    fn span<R>(
+        &self,
+        name: TelemetryName,
+        at: At<'_>,
+        work: impl FnOnce() -> Result<R>,
+        count: impl FnOnce(&R) -> u64,
+    ) -> Result<R> {
+        match &self.options.telemetry {
+            Some(telemetry) => telemetry.span(name, at, work, count),
+            None => work(),
+        }
+    }
+
+    fn count(&self, name: TelemetryName, at: At<'_>, count: u64) {
+        if let Some(telemetry) = &self.options.telemetry {
+            telemetry.count(name, at, count);
+        }
+    }
+
+    fn tell_frontiers(&self, group: GroupRef<'_>, lag: &Lag) {
+        if let Some(telemetry) = &self.options.telemetry {
+            for (partition, lag) in &lag.partitions {
+                telemetry.frontier(at_group(group), *partition, lag.frontier);
+            }
+        }
+    }
+
     fn create_stream(&self, stream: StreamRef<'_>, options: StreamOptions) -> Result<()> {
         let backend = self.usable()?;
         stream.check()?;
         options.check()?;
-        backend.create_stream(stream, &options)
+        backend.create_stream(stream, &options)?;
+        self.count(TelemetryName::StreamCreate, at_stream(stream), 1);
+        Ok(())
     }
 
     pub(crate) fn delete_stream(&self, stream: StreamRef<'_>, confirm: bool) -> Result<()> {
@@ -652,7 +691,9 @@ impl Operations {
             max_deliveries: options.max_deliveries,
             ordering: options.ordering,
         };
-        backend.create_group(group, &NewGroup { settings, start: options.start.check()? })
+        backend.create_group(group, &NewGroup { settings, start: options.start.check()? })?;
+        self.count(TelemetryName::GroupCreate, at_group(group), 1);
+        Ok(())
     }
 
     pub(crate) fn update_group(&self, group: GroupRef<'_>, update: &GroupUpdate) -> Result<()> {
@@ -676,6 +717,18 @@ impl Operations {
 
     #[inline]
     pub(crate) fn append(&self, stream: StreamRef<'_>, item: &Append<'_>) -> Result<Event> {
+        // Not by way of `span`, whose closure would copy the reference on this hottest of paths.
+        match &self.options.telemetry {
+            Some(telemetry) => {
+                let work = || self.append_one(stream, item);
+                telemetry.span(TelemetryName::Append, at_stream(stream), work, |_| 1)
+            }
+            None => self.append_one(stream, item),
+        }
+    }
+
+    #[inline]
+    fn append_one(&self, stream: StreamRef<'_>, item: &Append<'_>) -> Result<Event> {
         let backend = self.usable()?;
         item.check(self.options.max_payload_bytes)?;
         let StreamRef { name, binding } = stream;
@@ -687,6 +740,16 @@ impl Operations {
     }
 
     pub(crate) fn append_batch(
+        &self,
+        stream: StreamRef<'_>,
+        items: &[Append<'_>],
+        shared: &AppendOptions<'_>,
+    ) -> Result<Vec<Event>> {
+        let work = || self.append_all(stream, items, shared);
+        self.span(TelemetryName::AppendBatch, at_stream(stream), work, |events| events.len() as u64)
+    }
+
+    fn append_all(
         &self,
         stream: StreamRef<'_>,
         items: &[Append<'_>],
@@ -742,17 +805,23 @@ impl Operations {
     }
 
     pub(crate) fn query(&self, stream: StreamRef<'_>, query: &Query) -> Result<Vec<Event>> {
-        let backend = self.usable()?;
-        stream.check()?;
-        query.check()?;
-        run::query(backend, stream, query)
+        let work = || {
+            let backend = self.usable()?;
+            stream.check()?;
+            query.check()?;
+            run::query(backend, stream, query)
+        };
+        self.span(TelemetryName::Query, at_stream(stream), work, |events| events.len() as u64)
     }
 
     pub(crate) fn query_page(&self, stream: StreamRef<'_>, query: &Query, cursor: Option<&str>) -> Result<Page> {
-        let backend = self.usable()?;
-        stream.check()?;
-        query.check()?;
-        run::query_page(backend, stream, query, cursor)
+        let work = || {
+            let backend = self.usable()?;
+            stream.check()?;
+            query.check()?;
+            run::query_page(backend, stream, query, cursor)
+        };
+        self.span(TelemetryName::Query, at_stream(stream), work, |page| page.events.len() as u64)
     }
 
     pub(crate) fn trim(&self, stream: StreamRef<'_>, options: &TrimOptions) -> Result<u64> {
@@ -775,6 +844,22 @@ impl Operations {
         leases: &mut Vec<Lease>,
     ) -> Result<()> {
         leases.clear();
+        let Some(telemetry) = &self.options.telemetry else {
+            return self.claim_into(group, options, leases).map(drop);
+        };
+        let at = at_group(group);
+        let work = || self.claim_into(group, options, leases).map(|dead_letters| (dead_letters, leases.len() as u64));
+        let (dead_letters, given) = telemetry.span(TelemetryName::Fetch, at, work, |(_, given)| *given)?;
+        let again = leases.iter().filter(|lease| lease.attempt() > 1).count() as u64;
+        telemetry.count(TelemetryName::Lease, at, given);
+        telemetry.count(TelemetryName::Redelivery, at, again);
+        telemetry.count(TelemetryName::DeadLetter, at, dead_letters);
+        Ok(())
+    }
+
+    /// Fetches into an empty list, and returns how many deliveries were dead-lettered meanwhile.
+    #[inline]
+    fn claim_into(&self, group: GroupRef<'_>, options: &FetchOptions<'_>, leases: &mut Vec<Lease>) -> Result<u64> {
         let backend = self.usable()?;
         options.check()?;
         let set = options.partitions.map(partition_set);
@@ -794,13 +879,14 @@ impl Operations {
         if request.limit == 0 || set.as_ref().is_some_and(Vec::is_empty) {
             // Nothing is asked for, but a missing stream or group still shows.
             group.check()?;
-            return backend.lag(group, Some(set.as_deref().unwrap_or(&[]))).map(drop);
+            return backend.lag(group, Some(set.as_deref().unwrap_or(&[]))).map(|_| 0);
         }
-        backend.fetch(group, &request, leases).map_err(|error| or_malformed(error, || group.check()))?;
+        let fetched = backend.fetch(group, &request, leases).map_err(|error| or_malformed(error, || group.check()))?;
+        let mut dead_letters = fetched.dead_letters;
         if leases.is_empty() && options.wait_ms > 0 {
-            return self.wait_and_fetch(group, &request, options, leases);
+            dead_letters += self.wait_and_fetch(group, &request, options, leases)?;
         }
-        Ok(())
+        Ok(dead_letters)
     }
 
     /// Waits for work: watch, then fetch, then sleep until woken, until time alone may have made something
@@ -813,7 +899,7 @@ impl Operations {
         request: &FetchRequest<'_>,
         options: &FetchOptions<'_>,
         leases: &mut Vec<Lease>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let started = Instant::now();
         let deadline = started + Duration::from_millis(options.wait_ms);
         let manual = matches!(self.options.clock, ClockOption::Manual { .. });
@@ -830,8 +916,10 @@ impl Operations {
             Err(error) if error.code() == ErrorCode::Unsupported => None,
             Err(error) => return Err(error),
         };
+        let mut dead_letters = 0;
         loop {
-            let due = self.usable()?.fetch(group, request, leases)?;
+            let fetched = self.usable()?.fetch(group, request, leases)?;
+            dead_letters += fetched.dead_letters;
             let now = Instant::now();
             let over = now >= deadline
                 || options.interrupt.is_some_and(crate::Interrupt::is_fired)
@@ -840,10 +928,10 @@ impl Operations {
                     None => false,
                 };
             if !leases.is_empty() || over {
-                return Ok(());
+                return Ok(dead_letters);
             }
             let mut until = deadline;
-            if let Some(due) = due.filter(|_| !manual) {
+            if let Some(due) = fetched.next_due.filter(|_| !manual) {
                 until = until.min(now + due.max(Duration::from_micros(50)));
             }
             if watch.is_none() {
@@ -861,10 +949,10 @@ impl Operations {
 
     #[inline]
     pub(crate) fn settle_one(&self, token: &LeaseToken, settlement: Settlement<'_>) -> Result<()> {
-        let mut results = [Ok(())];
-        self.usable()?.settle(&[token], settlement, &mut results)?;
+        let mut results = [Ok(Settled::Done)];
+        self.settle(&[token], settlement, &mut results)?;
         let [result] = results;
-        result
+        result.map(drop)
     }
 
     pub(crate) fn settle_many<L: AsRef<LeaseToken>>(
@@ -872,11 +960,41 @@ impl Operations {
         leases: &[L],
         settlement: Settlement<'_>,
     ) -> Result<Vec<Result<()>>> {
-        let backend = self.usable()?;
         let tokens = tokens(leases)?;
-        let mut results = vec![Ok(()); tokens.len()];
-        backend.settle(&tokens, settlement, &mut results)?;
-        Ok(results)
+        let mut results = vec![Ok(Settled::Done); tokens.len()];
+        self.settle(&tokens, settlement, &mut results)?;
+        Ok(results.into_iter().map(|result| result.map(drop)).collect())
+    }
+
+    #[inline]
+    fn settle(
+        &self,
+        tokens: &[&LeaseToken],
+        settlement: Settlement<'_>,
+        results: &mut [Result<Settled>],
+    ) -> Result<()> {
+        match &self.options.telemetry {
+            Some(telemetry) => self.settle_and_tell(telemetry, tokens, settlement, results),
+            None => self.usable()?.settle(tokens, settlement, results),
+        }
+    }
+
+    /// Apart from `settle`, so that the usual path moves nothing about.
+    #[cold]
+    fn settle_and_tell(
+        &self,
+        telemetry: &Telemetry,
+        tokens: &[&LeaseToken],
+        settlement: Settlement<'_>,
+        results: &mut [Result<Settled>],
+    ) -> Result<()> {
+        let name = match settlement {
+            Settlement::Ack => TelemetryName::Ack,
+            Settlement::Retry { .. } => TelemetryName::Retry,
+            Settlement::Reject { .. } => TelemetryName::Reject,
+            Settlement::Release => TelemetryName::Release,
+        };
+        telemetry.settle_span(name, tokens, results, |results| self.usable()?.settle(tokens, settlement, results))
     }
 
     pub(crate) fn renew_one(&self, token: &LeaseToken, lease_ms: Option<u64>) -> Result<Timestamp> {
@@ -898,23 +1016,33 @@ impl Operations {
     }
 
     fn renew(&self, tokens: &[&LeaseToken], lease_ms: Option<u64>, results: &mut [Result<Timestamp>]) -> Result<()> {
-        let backend = self.usable()?;
-        if let Some(lease_ms) = lease_ms {
-            limits::check_duration("lease_ms", lease_ms, 1)?;
+        let work = |results: &mut [Result<Timestamp>]| {
+            let backend = self.usable()?;
+            if let Some(lease_ms) = lease_ms {
+                limits::check_duration("lease_ms", lease_ms, 1)?;
+            }
+            backend.renew(tokens, lease_ms, results)
+        };
+        match &self.options.telemetry {
+            Some(telemetry) => telemetry.settle_span(TelemetryName::Renew, tokens, results, work),
+            None => work(results),
         }
-        backend.renew(tokens, lease_ms, results)
     }
 
     pub(crate) fn lag(&self, group: GroupRef<'_>, partitions: Option<&[u32]>) -> Result<Lag> {
         let backend = self.usable()?;
         group.check()?;
-        backend.lag(group, partitions.map(partition_set).as_deref())
+        let lag = backend.lag(group, partitions.map(partition_set).as_deref())?;
+        self.tell_frontiers(group, &lag);
+        Ok(lag)
     }
 
     pub(crate) fn group_info(&self, group: GroupRef<'_>, partitions: Option<&[u32]>) -> Result<GroupInfo> {
         let backend = self.usable()?;
         group.check()?;
-        backend.group_info(group, partitions.map(partition_set).as_deref())
+        let info = backend.group_info(group, partitions.map(partition_set).as_deref())?;
+        self.tell_frontiers(group, &info.lag);
+        Ok(info)
     }
 
     pub(crate) fn dead_letters(&self, group: GroupRef<'_>, options: &DeadLetterOptions) -> Result<Vec<DeadLetter>> {
@@ -937,6 +1065,12 @@ impl Operations {
     }
 
     pub(crate) fn replay(&self, group: GroupRef<'_>, options: &ReplayOptions) -> Result<u64> {
+        let count = self.reopen(group, options)?;
+        self.count(TelemetryName::GroupReplay, at_group(group), count);
+        Ok(count)
+    }
+
+    fn reopen(&self, group: GroupRef<'_>, options: &ReplayOptions) -> Result<u64> {
         let backend = self.usable()?;
         group.check()?;
         options.check()?;
@@ -963,7 +1097,9 @@ impl Operations {
     pub(crate) fn reset_group(&self, group: GroupRef<'_>, options: &ResetOptions) -> Result<()> {
         let backend = self.usable()?;
         group.check()?;
-        backend.reset_group(group, &options.check()?)
+        backend.reset_group(group, &options.check()?)?;
+        self.count(TelemetryName::GroupReset, at_group(group), 1);
+        Ok(())
     }
 }
 

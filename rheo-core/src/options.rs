@@ -4,6 +4,7 @@ use crate::clock::ClockOption;
 use crate::error::{Error, Result};
 use crate::group;
 use crate::limits;
+use crate::telemetry::Telemetry;
 use crate::timestamp::Timestamp;
 
 /// How an instance is opened (contract, section 3, "Instance").
@@ -21,6 +22,8 @@ pub struct OpenOptions {
     pub max_payload_bytes: usize,
     /// The clock.
     pub clock: ClockOption,
+    /// What is told of the instance's work, and to whom; nothing by default.
+    pub telemetry: Option<Telemetry>,
 }
 
 impl Default for OpenOptions {
@@ -32,6 +35,7 @@ impl Default for OpenOptions {
             default_max_attempts: 5,
             max_payload_bytes: limits::MAX_PAYLOAD_BYTES,
             clock: ClockOption::System,
+            telemetry: None,
         }
     }
 }
@@ -53,6 +57,13 @@ impl OpenOptions {
     #[must_use]
     pub fn manual_clock(mut self, start: Option<Timestamp>) -> OpenOptions {
         self.clock = ClockOption::Manual { start };
+        self
+    }
+
+    /// Telling this hook of its work.
+    #[must_use]
+    pub fn telemetry(mut self, telemetry: Telemetry) -> OpenOptions {
+        self.telemetry = Some(telemetry);
         self
     }
 

@@ -6,7 +6,7 @@
 //! FAULT is the name of a [`Fault`]; OPERATION the name of a method of [`Backend`], such as `append` or `settle`, or
 //! `any`. What is armed hits in the order in which it was armed. Creating such a "stream" is never hit itself.
 
-use crate::backend::{Backend, FetchRequest, GroupRef, NewGroup, Scan, Settlement, StreamRef, Watch};
+use crate::backend::{Backend, FetchRequest, Fetched, GroupRef, NewGroup, Scan, Settled, Settlement, StreamRef, Watch};
 use crate::{
     Append, Capabilities, DeadLetter, DeadLetterOptions, Discard, Error, ErrorCode, Event, GroupInfo, GroupUpdate, Lag,
     Lease, LeaseToken, Replay, Result, Start, StreamInfo, StreamOptions, Timestamp, Trim,
@@ -277,12 +277,7 @@ impl Backend for Flaky {
         self.call("trim", |inner| inner.trim(stream, trim, force))
     }
 
-    fn fetch(
-        &self,
-        group: GroupRef<'_>,
-        request: &FetchRequest<'_>,
-        leases: &mut Vec<Lease>,
-    ) -> Result<Option<Duration>> {
+    fn fetch(&self, group: GroupRef<'_>, request: &FetchRequest<'_>, leases: &mut Vec<Lease>) -> Result<Fetched> {
         let answer = self.call("fetch", |inner| inner.fetch(group, request, leases));
         if answer.is_err() {
             // What was claimed and not answered is nobody's until it expires.
@@ -291,7 +286,12 @@ impl Backend for Flaky {
         answer
     }
 
-    fn settle(&self, tokens: &[&LeaseToken], settlement: Settlement<'_>, results: &mut [Result<()>]) -> Result<()> {
+    fn settle(
+        &self,
+        tokens: &[&LeaseToken],
+        settlement: Settlement<'_>,
+        results: &mut [Result<Settled>],
+    ) -> Result<()> {
         self.call("settle", |inner| inner.settle(tokens, settlement, results))
     }
 
@@ -464,7 +464,7 @@ mod tests {
             ("scan", &|| flaky.scan(stream, &scan, &mut |_| ControlFlow::Continue(()))),
             ("trim", &|| flaky.trim(stream, &Trim::MaxLen(9), false).map(drop)),
             ("fetch", &|| flaky.fetch(group, &request, &mut Vec::new()).map(drop)),
-            ("settle", &|| flaky.settle(&tokens, Settlement::Ack, &mut [Ok(())])),
+            ("settle", &|| flaky.settle(&tokens, Settlement::Ack, &mut [Ok(Settled::Done)])),
             ("renew", &|| flaky.renew(&tokens, None, &mut [Ok(Timestamp::default())])),
             ("lag", &|| flaky.lag(group, None).map(drop)),
             ("group_info", &|| flaky.group_info(group, None).map(drop)),

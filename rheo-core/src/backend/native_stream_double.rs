@@ -20,7 +20,9 @@ mod group;
 mod log;
 mod store;
 
-use crate::backend::{Backend, Binding, FetchRequest, GroupRef, NewGroup, Scan, Settlement, StreamRef, Watch};
+use crate::backend::{
+    Backend, Binding, FetchRequest, Fetched, GroupRef, NewGroup, Scan, Settled, Settlement, StreamRef, Watch,
+};
 use crate::{
     Append, Capabilities, Clock, DeadLetter, DeadLetterOptions, Discard, Error, Event, GroupInfo, GroupUpdate, Lag,
     Lease, LeaseContext, LeaseToken, PartitionInfo, PartitionLag, Replay, Result, RetentionHold, Start, StreamInfo,
@@ -246,12 +248,7 @@ impl Backend for NativeStreamDouble {
         Ok(removed)
     }
 
-    fn fetch(
-        &self,
-        group: GroupRef<'_>,
-        request: &FetchRequest<'_>,
-        leases: &mut Vec<Lease>,
-    ) -> Result<Option<Duration>> {
+    fn fetch(&self, group: GroupRef<'_>, request: &FetchRequest<'_>, leases: &mut Vec<Lease>) -> Result<Fetched> {
         let mut store = self.store.lock();
         let (found, entries) = store.group_mut(group.stream, group.name)?;
         let logs = found.in_turn(entries.scope(request.partitions)?);
@@ -259,8 +256,10 @@ impl Backend for NativeStreamDouble {
         let until = later(now, request.lease_ms);
         let names = (Arc::from(group.stream), Arc::from(group.name));
         let context = LeaseContext::new(names.0, names.1, Arc::clone(request.consumer_id), Binding::default());
+        let mut dead_letters = 0;
         for log in &logs {
-            let claims = found.claim(log, request.limit - leases.len(), now, until);
+            let (claims, used_up) = found.claim(log, request.limit - leases.len(), now, until);
+            dead_letters += used_up;
             let events = log.events(group.stream, claims.iter().map(|claim| claim.sequence));
             leases.extend(claims.into_iter().zip(events).map(|(claim, event)| {
                 let receipt = Some(claim.receipt.into_boxed_str());
@@ -274,24 +273,31 @@ impl Backend for NativeStreamDouble {
             }
         }
         if !leases.is_empty() {
-            return Ok(None);
+            return Ok(Fetched { next_due: None, dead_letters });
         }
         let due = logs.iter().filter_map(|log| found.reader(log.partition()).next_due(now)).min();
-        Ok(due.map(|due| Duration::from_micros(due.abs_diff(now.monotonic))))
+        let next_due = due.map(|due| Duration::from_micros(due.abs_diff(now.monotonic)));
+        Ok(Fetched { next_due, dead_letters })
     }
 
-    fn settle(&self, tokens: &[&LeaseToken], settlement: Settlement<'_>, results: &mut [Result<()>]) -> Result<()> {
+    fn settle(
+        &self,
+        tokens: &[&LeaseToken],
+        settlement: Settlement<'_>,
+        results: &mut [Result<Settled>],
+    ) -> Result<()> {
         let mut freed = BTreeSet::new();
         {
             let mut store = self.store.lock();
             let now = self.clock.read();
             for (token, result) in tokens.iter().zip(results) {
                 let group = store.group_mut(token.stream(), token.group());
-                match group.and_then(|(group, _)| group.settle(token, settlement, now)) {
-                    Ok(true) => drop(freed.insert((token.stream(), token.group()))),
-                    Ok(false) => {}
-                    Err(error) => *result = Err(error),
-                }
+                *result = group.and_then(|(group, _)| group.settle(token, settlement, now)).map(|(settled, frees)| {
+                    if frees {
+                        freed.insert((token.stream(), token.group()));
+                    }
+                    settled
+                });
             }
         }
         self.tell_groups(&freed);

@@ -7,7 +7,7 @@ use super::instance::{
 };
 use super::lease::{rheo_lease_list_free, rheo_lease_list_len, rheo_lease_list_new};
 use super::values::{rheo_position, rheo_status};
-use rheo_core::backend::{Backend, FetchRequest, GroupRef, NewGroup, Scan, Settlement, StreamRef};
+use rheo_core::backend::{Backend, FetchRequest, Fetched, GroupRef, NewGroup, Scan, Settled, Settlement, StreamRef};
 use rheo_core::{
     Append, Capabilities, ErrorCode, Event, GroupUpdate, Instance, Lag, Lease, LeaseToken, OpenOptions, Replay, Result,
     Start, StreamOptions, Timestamp, Trim,
@@ -50,8 +50,8 @@ panics! {
     partition_count(stream: StreamRef<'_>) -> Result<u32>;
     scan(stream: StreamRef<'_>, scan: &Scan<'_>, visit: &mut dyn FnMut(Event) -> ControlFlow<()>) -> Result<()>;
     trim(stream: StreamRef<'_>, trim: &Trim, force: bool) -> Result<u64>;
-    fetch(group: GroupRef<'_>, request: &FetchRequest<'_>, leases: &mut Vec<Lease>) -> Result<Option<Duration>>;
-    settle(tokens: &[&LeaseToken], settlement: Settlement<'_>, results: &mut [Result<()>]) -> Result<()>;
+    fetch(group: GroupRef<'_>, request: &FetchRequest<'_>, leases: &mut Vec<Lease>) -> Result<Fetched>;
+    settle(tokens: &[&LeaseToken], settlement: Settlement<'_>, results: &mut [Result<Settled>]) -> Result<()>;
     renew(tokens: &[&LeaseToken], lease_ms: Option<u64>, results: &mut [Result<Timestamp>]) -> Result<()>;
     lag(group: GroupRef<'_>, partitions: Option<&[u32]>) -> Result<Lag>;
     replay(group: GroupRef<'_>, what: Replay<'_>, partitions: Option<&[u32]>) -> Result<u64>;

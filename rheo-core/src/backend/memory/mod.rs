@@ -14,10 +14,12 @@ mod progress;
 mod stream;
 
 use self::group::GroupEntry;
-use self::progress::{Progress, Settled, Terms, micros};
+use self::progress::{Freed, Progress, Terms, micros};
 use self::stream::StreamEntry;
 use crate::append::Append;
-use crate::backend::{Backend, Binding, FetchRequest, GroupRef, NewGroup, Scan, Settlement, StreamRef, Watch};
+use crate::backend::{
+    Backend, Binding, FetchRequest, Fetched, GroupRef, NewGroup, Scan, Settled, Settlement, StreamRef, Watch,
+};
 use crate::capabilities::Capabilities;
 use crate::clock::{Clock, Reading};
 use crate::dead_letter::{DeadLetter, DeadLetterOptions, Discard};
@@ -32,7 +34,6 @@ use crate::timestamp::Timestamp;
 use crate::wakers::wake_all;
 use crossbeam_utils::sync::ShardedLock;
 use hashbrown::{Equivalent, HashMap};
-use std::any::Any;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -120,7 +121,7 @@ impl MemoryBackend {
             return Err(Error::group_not_found(group.stream, group.name));
         };
         if let Some(binding) = group.binding {
-            binding.set(Arc::clone(bound) as Arc<dyn Any + Send + Sync>);
+            binding.set(Arc::clone(bound));
         }
         work(&bound.stream, &bound.group)
     }
@@ -141,7 +142,7 @@ impl MemoryBackend {
         &self,
         tokens: &[&LeaseToken],
         results: &mut [Result<T>],
-        mut change: impl FnMut(&mut Progress, &GroupEntry, &LeaseToken) -> Option<(T, Settled)>,
+        mut change: impl FnMut(&mut Progress, &GroupEntry, &LeaseToken) -> Option<(T, Freed)>,
     ) {
         let mut done = 0;
         while let Some(first) = tokens.get(done) {
@@ -161,7 +162,7 @@ impl MemoryBackend {
                         .for_each(|(token, place)| *place = Err(Error::stale_lease(token)));
                     return Ok(Vec::new());
                 };
-                let mut freed = Settled::Quietly;
+                let mut freed = Freed::Nothing;
                 let mut progress = slot.progress.lock();
                 for (token, place) in tokens.iter().zip(results.iter_mut()) {
                     if has_foreign_receipt(token) && progress.is_held(token.sequence(), token.lease_id()) {
@@ -169,10 +170,10 @@ impl MemoryBackend {
                         continue;
                     }
                     match change(&mut progress, group, token) {
-                        Some((value, settled)) => {
+                        Some((value, frees)) => {
                             *place = Ok(value);
-                            if settled == Settled::WithWork {
-                                freed = settled;
+                            if frees == Freed::Work {
+                                freed = frees;
                             }
                         }
                         None => *place = Err(Error::stale_lease(token)),
@@ -180,9 +181,7 @@ impl MemoryBackend {
                 }
                 drop(progress);
                 Ok(match freed {
-                    Settled::WithWork if !stream.nobody_waits() => {
-                        stream.waiting_for(group, Some(&[first.partition()]))
-                    }
+                    Freed::Work if !stream.nobody_waits() => stream.waiting_for(group, Some(&[first.partition()])),
                     _ => Vec::new(),
                 })
             });
@@ -378,36 +377,38 @@ impl Backend for MemoryBackend {
         Ok(removed)
     }
 
-    fn fetch(
-        &self,
-        group: GroupRef<'_>,
-        request: &FetchRequest<'_>,
-        leases: &mut Vec<Lease>,
-    ) -> Result<Option<Duration>> {
+    fn fetch(&self, group: GroupRef<'_>, request: &FetchRequest<'_>, leases: &mut Vec<Lease>) -> Result<Fetched> {
         self.with_group(group, |stream, group| {
             let scope = MemoryBackend::scope(stream, request.partitions)?;
             let now = self.clock.read();
             let (begin, number) = group.begin_with(scope);
             let fetching = Fetching { stream, group, request, now, number };
             let mut due: Option<i64> = None;
+            let mut dead_letters = 0;
             for step in 0..scope.len() {
                 let partition = scope.get((begin + step) % scope.len());
-                due = earlier(due, fetching.claim_from(partition, leases));
+                let (next, buried) = fetching.claim_from(partition, leases);
+                due = earlier(due, next);
+                dead_letters += buried;
                 if leases.len() >= request.limit {
                     break;
                 }
             }
             let due = due.filter(|_| leases.is_empty());
-            Ok(due.map(|due| Duration::from_micros(due.saturating_sub(now.monotonic).max(0) as u64)))
+            let next_due = due.map(|due| Duration::from_micros(due.saturating_sub(now.monotonic).max(0) as u64));
+            Ok(Fetched { next_due, dead_letters })
         })
     }
 
-    fn settle(&self, tokens: &[&LeaseToken], settlement: Settlement<'_>, results: &mut [Result<()>]) -> Result<()> {
+    fn settle(
+        &self,
+        tokens: &[&LeaseToken],
+        settlement: Settlement<'_>,
+        results: &mut [Result<Settled>],
+    ) -> Result<()> {
         self.with_claims(tokens, results, |progress, group, token| {
             let max_attempts = group.max_attempts.load(Ordering::Relaxed);
-            progress
-                .settle(token.sequence(), token.lease_id(), settlement, max_attempts, || self.clock.read())
-                .map(|settled| ((), settled))
+            progress.settle(token.sequence(), token.lease_id(), settlement, max_attempts, || self.clock.read())
         });
         Ok(())
     }
@@ -512,9 +513,9 @@ struct Fetching<'a> {
 
 impl Fetching<'_> {
     /// Claims from one partition, up to what the request leaves open. Returns the next deadline there if nothing has been
-    /// found so far.
+    /// found so far, and how many deliveries were dead-lettered.
     #[inline]
-    fn claim_from(&self, partition: u32, leases: &mut Vec<Lease>) -> Option<i64> {
+    fn claim_from(&self, partition: u32, leases: &mut Vec<Lease>) -> (Option<i64>, u64) {
         let Fetching { stream, group, request, now, number } = *self;
         let lease_micros = micros(request.lease_ms);
         let expires_at = Timestamp::from_micros(now.wall.as_micros().saturating_add(lease_micros));
@@ -533,7 +534,7 @@ impl Fetching<'_> {
             let (stream, group) = (Arc::clone(&stream.name), Arc::clone(&group.name));
             LeaseContext::new(stream, group, Arc::clone(request.consumer_id), Binding::holding(Arc::new(bound)))
         });
-        progress.claim(&terms, &place.log, |event, lease_id, attempt| {
+        let buried = progress.claim(&terms, &place.log, |event, lease_id, attempt| {
             let context = Arc::clone(&context);
             let token = LeaseToken::new(context, partition, event.sequence(), lease_id, None, request.lease_ms);
             leases.push(Lease::new(token, event, attempt, now.wall, expires_at));
@@ -543,7 +544,8 @@ impl Fetching<'_> {
             progress.context = Some(context);
         }
         slot.visited.store(number, Ordering::Relaxed);
-        if leases.is_empty() { progress.next_deadline() } else { None }
+        let next = if leases.is_empty() { progress.next_deadline() } else { None };
+        (next, buried)
     }
 }
 

@@ -7,7 +7,7 @@
 use super::key_order::KeyOrder;
 use super::log::Log;
 use super::open::Open;
-use crate::backend::Settlement;
+use crate::backend::{Settled, Settlement};
 use crate::chunk::ChunkReader;
 use crate::clock::Reading;
 use crate::dead_letter::{max_attempts_reason, max_deliveries_reason};
@@ -83,13 +83,13 @@ pub(super) struct Counts {
     pub(super) dead_letters: u64,
 }
 
-/// What a settle changed for those who wait.
+/// What a change leaves to those who wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Settled {
+pub(super) enum Freed {
     /// Nothing to fetch that was not there before.
-    Quietly,
+    Nothing,
     /// Something may be claimable now, or earlier than it would have been.
-    WithWork,
+    Work,
 }
 
 pub(super) struct Progress {
@@ -188,12 +188,18 @@ impl Progress {
         std::mem::take(&mut self.dead).len() as u64
     }
 
-    /// Claims deliveries, what is open again first, then what is new, and calls `claimed` with the event, lease id and
-    /// attempt of each. New events are read without the log's lock, but where one lies in another chunk than the last.
+    /// Claims deliveries, what is open again first, then what is new, calls `claimed` with the event, lease id and
+    /// attempt of each, and returns how many ran into `max_deliveries` instead. New events are read without the log's lock, but where one lies in another chunk than the last.
     #[inline]
-    pub(super) fn claim(&mut self, terms: &Terms, log: &Mutex<Log>, mut claimed: impl FnMut(Event, LeaseId, u32)) {
+    pub(super) fn claim(
+        &mut self,
+        terms: &Terms,
+        log: &Mutex<Log>,
+        mut claimed: impl FnMut(Event, LeaseId, u32),
+    ) -> u64 {
         let Terms { now, deadline, limit, max_deliveries, high_watermark } = *terms;
         self.pass_deadlines(now.monotonic);
+        let mut buried = 0;
         let mut left = limit;
         while left > 0
             && let Some(&sequence) = self.ready.first()
@@ -201,6 +207,7 @@ impl Progress {
             let Delivery { attempt, state, .. } = *self.open.get(sequence).expect("what is ready is open");
             if max_deliveries > 0 && attempt >= max_deliveries {
                 self.bury(sequence, max_deliveries_reason(max_deliveries), now.wall);
+                buried += 1;
                 continue;
             }
             self.leave_state(sequence, state);
@@ -211,7 +218,7 @@ impl Progress {
             self.watch_deadline(deadline, sequence);
             // Removing an event takes its deliveries away first, under the lock that is held here: only a stream that is
             // being deleted lacks one.
-            let Some(event) = log.lock().get(sequence) else { return };
+            let Some(event) = log.lock().get(sequence) else { return buried };
             left -= 1;
             claimed(event, lease_id, attempt);
         }
@@ -220,8 +227,8 @@ impl Progress {
             let event = match self.reader.as_mut().and_then(|reader| reader.next(sequence)) {
                 Some(event) => event,
                 None => {
-                    let Some(reader) = log.lock().reader(sequence) else { return };
-                    let Some(event) = self.reader.insert(reader).next(sequence) else { return };
+                    let Some(reader) = log.lock().reader(sequence) else { return buried };
+                    let Some(event) = self.reader.insert(reader).next(sequence) else { return buried };
                     event
                 }
             };
@@ -244,6 +251,7 @@ impl Progress {
             left -= 1;
             claimed(event, lease_id, 1);
         }
+        buried
     }
 
     /// Ends a claim; nothing when the delivery is not held under this lease id.
@@ -255,22 +263,24 @@ impl Progress {
         settlement: Settlement<'_>,
         max_attempts: u32,
         now: impl FnOnce() -> Reading,
-    ) -> Option<Settled> {
+    ) -> Option<(Settled, Freed)> {
         if settlement == Settlement::Ack && self.keys.is_none() && self.expired == 0 {
             // The common case: what is held is leased, so that the fence says all.
             let acked = self.open.remove_held(sequence, lease_id);
             self.leased -= usize::from(acked);
-            return acked.then_some(Settled::Quietly);
+            return acked.then_some((Settled::Done, Freed::Nothing));
         }
         if !self.open.is_held(sequence, lease_id) {
             return None;
         }
         let delivery = self.open.get_mut(sequence)?;
         Some(match settlement {
-            Settlement::Ack => self.close(sequence),
-            Settlement::Reject { reason } => self.bury(sequence, reason.to_owned(), now().wall),
+            Settlement::Ack => (Settled::Done, self.close(sequence)),
+            Settlement::Reject { reason } => {
+                (Settled::DeadLettered, self.bury(sequence, reason.to_owned(), now().wall))
+            }
             Settlement::Retry { reason, .. } if delivery.attempt >= max_attempts => {
-                self.bury(sequence, max_attempts_reason(reason, max_attempts), now().wall)
+                (Settled::DeadLettered, self.bury(sequence, max_attempts_reason(reason, max_attempts), now().wall))
             }
             Settlement::Retry { delay_ms, .. } if delay_ms > 0 => {
                 let due = now().monotonic.saturating_add(micros(delay_ms));
@@ -280,18 +290,18 @@ impl Progress {
                 (delivery.state, delivery.deadline) = (State::Delayed, due);
                 self.delayed += 1;
                 self.watch_deadline(due, sequence);
-                Settled::WithWork
+                (Settled::Done, Freed::Work)
             }
-            Settlement::Retry { .. } => self.make_available(sequence),
+            Settlement::Retry { .. } => (Settled::Done, self.make_available(sequence)),
             Settlement::Release => {
                 delivery.attempt -= 1;
-                self.make_available(sequence)
+                (Settled::Done, self.make_available(sequence))
             }
         })
     }
 
     /// Extends a claim to a new deadline; nothing when the delivery is not held under this lease id.
-    pub(super) fn renew(&mut self, sequence: u64, lease_id: LeaseId, deadline: i64) -> Option<Settled> {
+    pub(super) fn renew(&mut self, sequence: u64, lease_id: LeaseId, deadline: i64) -> Option<Freed> {
         let delivery = self.open.get(sequence).filter(|_| self.open.is_held(sequence, lease_id))?;
         let earlier = delivery.state == State::Leased && deadline < delivery.deadline;
         self.leave(sequence);
@@ -299,7 +309,7 @@ impl Progress {
         (delivery.state, delivery.deadline) = (State::Leased, deadline);
         self.leased += 1;
         self.watch_deadline(deadline, sequence);
-        Some(if earlier { Settled::WithWork } else { Settled::Quietly })
+        Some(if earlier { Freed::Work } else { Freed::Nothing })
     }
 
     /// The next deadline at which something may become claimable by time alone.
@@ -376,7 +386,7 @@ impl Progress {
     }
 
     /// Forgets what belongs to events before `first`, which are removed, and says whether that frees work.
-    pub(super) fn trim(&mut self, first: u64) -> Settled {
+    pub(super) fn trim(&mut self, first: u64) -> Freed {
         let dropped = self.open.take_below(first);
         for (sequence, delivery) in &dropped {
             self.forget(*sequence, delivery);
@@ -385,18 +395,18 @@ impl Progress {
         // It may hold the memory of removed events.
         self.reader = None;
         self.cursor = self.cursor.max(first);
-        if dropped.is_empty() { Settled::Quietly } else { Settled::WithWork }
+        if dropped.is_empty() { Freed::Nothing } else { Freed::Work }
     }
 
     /// Ends an open delivery.
-    fn close(&mut self, sequence: u64) -> Settled {
+    fn close(&mut self, sequence: u64) -> Freed {
         match self.open.remove(sequence) {
             Some(delivery) => self.forget(sequence, &delivery),
-            None => Settled::Quietly,
+            None => Freed::Nothing,
         }
     }
 
-    fn bury(&mut self, sequence: u64, reason: String, at: Timestamp) -> Settled {
+    fn bury(&mut self, sequence: u64, reason: String, at: Timestamp) -> Freed {
         let attempt = self.open.get(sequence).map_or(0, |delivery| delivery.attempt);
         let settled = self.close(sequence);
         self.dead.insert(sequence, Dead { attempt, reason, at });
@@ -404,14 +414,14 @@ impl Progress {
     }
 
     /// Takes a delivery, removed from `open`, out of everything else, and lets the next of its key through.
-    fn forget(&mut self, sequence: u64, delivery: &Delivery) -> Settled {
+    fn forget(&mut self, sequence: u64, delivery: &Delivery) -> Freed {
         self.leave_state(sequence, delivery.state);
         match self.keys.as_mut().and_then(|keys| keys.closed(sequence)) {
             Some(next) => {
                 self.offer(next);
-                Settled::WithWork
+                Freed::Work
             }
-            None => Settled::Quietly,
+            None => Freed::Nothing,
         }
     }
 
@@ -439,14 +449,14 @@ impl Progress {
     }
 
     /// Ends the hold on an open delivery and lets a fetch take it.
-    fn make_available(&mut self, sequence: u64) -> Settled {
+    fn make_available(&mut self, sequence: u64) -> Freed {
         self.leave(sequence);
         self.open.let_go(sequence);
         if let Some(delivery) = self.open.get_mut(sequence) {
             delivery.state = State::Available;
         }
         self.offer(sequence);
-        Settled::WithWork
+        Freed::Work
     }
 
     /// Puts an open delivery among the claimable ones if its state and its key let it.

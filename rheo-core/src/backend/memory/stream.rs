@@ -2,7 +2,7 @@
 
 use super::group::GroupEntry;
 use super::log::Log;
-use super::progress::{Progress, Settled};
+use super::progress::{Freed, Progress};
 use crate::append::Append;
 use crate::backend::{Scan, Watch};
 use crate::chunk::{RecordParts, StoredId};
@@ -306,7 +306,7 @@ impl StreamEntry {
                 }
             });
             for (group, progress) in groups.values().zip(&mut progresses) {
-                if progress.trim(first) == Settled::WithWork {
+                if progress.trim(first) == Freed::Work {
                     freed.push((Arc::clone(group), number as u32));
                 }
             }

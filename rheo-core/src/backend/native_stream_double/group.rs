@@ -2,7 +2,7 @@
 //! pending entries. What the contract adds (due times, order per key, dead letters, replay) is kept beside them.
 
 use super::log::{Entry, Log};
-use crate::backend::Settlement;
+use crate::backend::{Settled, Settlement};
 use crate::{
     Error, GroupSettings, LeaseId, LeaseToken, Ordering, Reading, Result, Timestamp, limits, max_attempts_reason,
     max_deliveries_reason,
@@ -128,7 +128,7 @@ impl Group {
 
     /// Claims up to `limit` entries of a partition until `until`, lowest sequence first: pending ones that are due
     /// (in Redis XAUTOCLAIM), then new ones (XREADGROUP).
-    pub(super) fn claim(&mut self, log: &Log, limit: usize, now: Reading, until: Reading) -> Vec<Claim> {
+    pub(super) fn claim(&mut self, log: &Log, limit: usize, now: Reading, until: Reading) -> (Vec<Claim>, u64) {
         let Group { settings: GroupSettings { ordering, max_deliveries, .. }, readers, claims, served } = self;
         let reader = &mut readers[log.partition() as usize];
         let mut granted = Vec::new();
@@ -153,6 +153,7 @@ impl Group {
             }
             open_keys.extend(key);
         }
+        let dead_letters = used_up.len() as u64;
         for sequence in used_up {
             reader.bury(sequence, max_deliveries_reason(*max_deliveries), now.wall);
         }
@@ -177,34 +178,44 @@ impl Group {
             *served += 1;
             reader.last_served = *served;
         }
-        granted
+        (granted, dead_letters)
     }
 
     /// Ends a claim, if the token is its (XACK for `ack`). Returns whether that may have made something claimable.
-    pub(super) fn settle(&mut self, token: &LeaseToken, settlement: Settlement<'_>, now: Reading) -> Result<bool> {
+    pub(super) fn settle(
+        &mut self,
+        token: &LeaseToken,
+        settlement: Settlement<'_>,
+        now: Reading,
+    ) -> Result<(Settled, bool)> {
         let GroupSettings { max_attempts, ordering, .. } = self.settings;
         let reader = self.readers.get_mut(token.partition() as usize).ok_or_else(|| Error::stale_lease(token))?;
         let pending = reader.claimed_under(token)?;
-        match settlement {
+        let settled = match settlement {
             Settlement::Ack => {
                 reader.pending.remove(&token.sequence());
+                Settled::Done
             }
-            Settlement::Reject { reason } => reader.bury(token.sequence(), reason.to_owned(), now.wall),
+            Settlement::Reject { reason } => {
+                reader.bury(token.sequence(), reason.to_owned(), now.wall);
+                Settled::DeadLettered
+            }
             Settlement::Retry { reason, .. } if pending.attempt >= max_attempts => {
                 reader.bury(token.sequence(), max_attempts_reason(reason, max_attempts), now.wall);
+                Settled::DeadLettered
             }
             Settlement::Retry { delay_ms, .. } => {
                 pending.state = State::Waiting { from: later(now, delay_ms).monotonic };
-                return Ok(true);
+                return Ok((Settled::Done, true));
             }
             Settlement::Release => {
                 pending.attempt -= 1;
                 pending.state = State::Waiting { from: now.monotonic };
-                return Ok(true);
+                return Ok((Settled::Done, true));
             }
-        }
+        };
         // What ended has freed its key.
-        Ok(ordering == Ordering::Key)
+        Ok((settled, ordering == Ordering::Key))
     }
 
     /// Extends a claim, if the token is its. Returns whether it now ends earlier than before.
