@@ -139,7 +139,8 @@ const ERRORS_OF_MEMORY: &[ErrorCode] = &[
 ];
 
 /// What a scenario may say that it needs.
-const NEEDS: &[&str] = &["flaky", "receipts", "bound", "signed-numbers", "token-lists", "without-redis"];
+const NEEDS: &[&str] =
+    &["flaky", "receipts", "bound", "signed-numbers", "signed-partitions", "token-lists", "without-redis"];
 
 /// A part of the document: its heading, and its rules with their titles.
 type Section = (&'static str, Vec<(String, String)>);

@@ -1,7 +1,8 @@
 //! Whether what came is what was expected.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
+use std::cmp::Ordering;
 use std::io;
 
 /// Says where and how `actual` differs from what is expected; nothing when it matches.
@@ -31,8 +32,8 @@ fn compare(expected: &Value, actual: &Value) -> Comparison {
                 compare(wanted, value).map_err(|difference| within(&index.to_string(), difference))
             })
         }
-        (Value::Number(wanted), Value::Number(found)) if integer(wanted).is_some() => {
-            require(integer(wanted) == integer(found), expected, actual)
+        (Value::Number(wanted), Value::Number(found)) => {
+            require(order(wanted, found) == Some(Ordering::Equal), expected, actual)
         }
         _ => require(expected == actual, expected, actual),
     }
@@ -42,8 +43,8 @@ fn matcher(name: &str, wanted: &Value, actual: &Value) -> Comparison {
     let holds = match (name, wanted, actual) {
         ("$any", Value::Bool(true), _) => !actual.is_null(),
         ("$type", Value::String(kind), _) => kind == kind_of(actual),
-        ("$ge", Value::Number(least), Value::Number(found)) => integer(found) >= integer(least),
-        ("$le", Value::Number(most), Value::Number(found)) => integer(found) <= integer(most),
+        ("$ge", Value::Number(least), Value::Number(found)) => order(found, least).is_some_and(Ordering::is_ge),
+        ("$le", Value::Number(most), Value::Number(found)) => order(found, most).is_some_and(Ordering::is_le),
         ("$len", Value::Number(len), Value::Array(found)) => len.as_u64() == Some(found.len() as u64),
         ("$each", _, Value::Array(found)) => {
             return found.iter().enumerate().try_for_each(|(index, value)| {
@@ -54,7 +55,7 @@ fn matcher(name: &str, wanted: &Value, actual: &Value) -> Comparison {
         ("$ascending", Value::String(field), Value::Array(found)) => {
             found.windows(2).all(|pair| match (&pair[0][field], &pair[1][field]) {
                 (Value::String(one), Value::String(next)) => one < next,
-                (Value::Number(one), Value::Number(next)) => integer(one) < integer(next),
+                (Value::Number(one), Value::Number(next)) => order(one, next).is_some_and(Ordering::is_lt),
                 _ => false,
             })
         }
@@ -121,8 +122,21 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-fn integer(number: &serde_json::Number) -> Option<i128> {
-    number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
+/// How two numbers compare by value: integers exactly, `1.0` being one, and where one is a fraction as doubles.
+fn order(one: &Number, other: &Number) -> Option<Ordering> {
+    match (integer(one), integer(other)) {
+        (Some(one), Some(other)) => Some(one.cmp(&other)),
+        _ => one.as_f64()?.partial_cmp(&other.as_f64()?),
+    }
+}
+
+/// The value of a number without a fraction, up to a size that every integer in JSON has here.
+fn integer(number: &Number) -> Option<i128> {
+    /// 2⁶⁴, beyond which a number can equal no integer that is written as one.
+    const BEYOND: f64 = 18_446_744_073_709_551_616.0;
+    let whole = |float: f64| (float.fract() == 0.0 && float.abs() <= BEYOND).then_some(float as i128);
+    let written = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+    written.or_else(|| number.as_f64().and_then(whole))
 }
 
 fn require(holds: bool, expected: &Value, actual: &Value) -> Comparison {
@@ -183,6 +197,36 @@ mod tests {
         assert_eq!(difference(&json!({"$ascending": "n"}), &json!([{"n": 1}, {"n": 3}])), None);
         assert_eq!(difference(&json!({"$ascending": "n"}), &json!([{"n": "a"}, {"n": "b"}])), None);
         assert_eq!(difference(&json!(18446744073709551615_u64), &json!(18446744073709551615_u64)), None);
+    }
+
+    #[test]
+    fn numbers_go_by_value() {
+        for (expected, actual) in [
+            (json!(1), json!(1.0)),
+            (json!(1.0), json!(1)),
+            (json!({"$type": "integer"}), json!(1.0)),
+            (json!({"$ge": 0.5, "$le": 1.5}), json!(1)),
+            (json!({"$ge": 1, "$le": 2}), json!(1.5)),
+            (json!({"$ge": u64::MAX}), json!(1e300)),
+            (json!({"$ascending": "n"}), json!([{"n": 1}, {"n": 1.5}, {"n": 2}])),
+        ] {
+            assert_eq!(difference(&expected, &actual), None, "{expected} {actual}");
+        }
+        for (expected, actual) in [
+            (json!(1), json!(1.5)),
+            (json!(1), json!(true)),
+            (json!(9_007_199_254_740_993_u64), json!(9_007_199_254_740_992.0)),
+            (json!(u64::MAX), json!(18_446_744_073_709_551_616.0)),
+            (json!({"$type": "integer"}), json!(1.5)),
+            (json!({"$le": 1}), json!(1.5)),
+            (json!({"$ge": 1}), json!(0.5)),
+            (json!({"$le": 1}), json!(null)),
+            (json!({"$le": 1}), json!("0")),
+            (json!({"$ge": 0}), json!(true)),
+            (json!({"$ascending": "n"}), json!([{"n": 1.5}, {"n": 1}])),
+        ] {
+            assert!(difference(&expected, &actual).is_some(), "{expected} matches {actual}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::capabilities::Capabilities;
 use crate::dead_letter::{DeadLetter, DeadLetterOptions, Discard};
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::fork::Leaked;
 use crate::group::{GroupInfo, GroupSettings, GroupUpdate, Start};
 use crate::lag::Lag;
 use crate::lease::{Lease, LeaseToken};
@@ -64,6 +65,11 @@ impl Binding {
         let kept = self.0.get()?;
         // SAFETY: the value is a `T`: `new` took the type id from the type that it was given.
         (kept.type_id == TypeId::of::<T>()).then(|| unsafe { &*Arc::as_ptr(&kept.value).cast::<T>() })
+    }
+
+    /// Whether something is kept.
+    pub fn is_set(&self) -> bool {
+        self.0.get().is_some()
     }
 
     /// Keeps something, unless something is kept already.
@@ -169,13 +175,13 @@ pub struct Scan<'a> {
 
 /// Stops watching when it is dropped.
 pub struct Watch {
-    _registration: Box<dyn Any + Send + Sync>,
+    _registration: Leaked<Box<dyn Any + Send + Sync>>,
 }
 
 impl Watch {
     /// A watch that ends when `registration` is dropped.
     pub fn new(registration: impl Any + Send + Sync) -> Watch {
-        Watch { _registration: Box::new(registration) }
+        Watch { _registration: Leaked::new(Box::new(registration)) }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::group::{GroupInfo, GroupUpdate};
 use crate::instance::{Operations, reject_settlement, retry_settlement};
 use crate::lag::Lag;
 use crate::lease::{Lease, LeaseToken};
+use crate::limits;
 use crate::query::Query;
 use crate::query::run::{EventStream, Page};
 use crate::replay::{ReplayOptions, ResetOptions};
@@ -262,6 +263,7 @@ impl Group {
     /// # Errors
     /// The same.
     pub fn retry(&self, lease: impl AsRef<LeaseToken>, options: RetryOptions<'_>) -> Result<()> {
+        self.0.operations.usable()?;
         self.settle(lease.as_ref(), retry_settlement(options)?)
     }
 
@@ -294,6 +296,10 @@ impl Group {
     /// # Errors
     /// The same.
     pub fn renew_token(&self, token: &LeaseToken, lease_ms: Option<u64>) -> Result<Timestamp> {
+        self.0.operations.usable()?;
+        if let Some(lease_ms) = lease_ms {
+            limits::check_duration("lease_ms", lease_ms, 1)?;
+        }
         self.check_own(token)?;
         self.0.operations.renew_one(token, lease_ms)
     }
@@ -311,6 +317,7 @@ impl Group {
     /// # Errors
     /// The same.
     pub fn retry_many<L: AsRef<LeaseToken>>(&self, leases: &[L], options: RetryOptions<'_>) -> Result<Vec<Result<()>>> {
+        self.0.operations.usable()?;
         let settlement = retry_settlement(options)?;
         self.each_own(leases, |own| self.0.operations.settle_many(own, settlement))
     }
@@ -345,6 +352,7 @@ impl Group {
 
     #[inline]
     fn settle(&self, token: &LeaseToken, settlement: Settlement<'_>) -> Result<()> {
+        self.0.operations.usable()?;
         self.check_own(token)?;
         self.0.operations.settle_one(token, settlement)
     }

@@ -192,37 +192,45 @@ impl ChunkWriter {
 
     /// Writes one record and says whether it still fitted.
     ///
-    /// The lengths are within the contract's limits (the facade has checked them): id and type at most 255
-    /// bytes, key at most 1 KiB, metadata at most 64 KiB, payload below 4 GiB.
+    /// Panics when a length is beyond what the header holds, which is above the contract's limits: the facade has
+    /// checked these, but a backend may be called without it.
     #[inline]
     pub(crate) fn push(&mut self, parts: &RecordParts<'_>) -> bool {
         let len = parts.encoded_len();
         if self.chunk.capacity - self.len < len {
             return false;
         }
+        let short = |len: usize| u8::try_from(len).expect("an id or a type has at most 255 bytes");
         let key = parts.key.unwrap_or("");
         let event_type = parts.event_type.unwrap_or("");
         let json = if parts.encoding == Encoding::Json { JSON_FLAG } else { 0 };
         // With a generated id, the usual case, header and id are written in one piece of a length known here.
         let mut head = [0u8; HEADER + GENERATED_ID];
         head[0..8].copy_from_slice(&parts.timestamp.as_micros().to_le_bytes());
-        head[8..12].copy_from_slice(&(parts.payload.len() as u32).to_le_bytes());
-        head[12..16].copy_from_slice(&(parts.metadata.len() as u32 | json).to_le_bytes());
-        head[16..18].copy_from_slice(&(key.len() as u16).to_le_bytes());
-        head[18] = event_type.len() as u8;
+        let payload_len = u32::try_from(parts.payload.len()).expect("a payload has less than 4 GiB");
+        let metadata_len = u32::try_from(parts.metadata.len()).expect("metadata has less than 2 GiB");
+        assert!(metadata_len & JSON_FLAG == 0, "metadata has less than 2 GiB");
+        let key_len = u16::try_from(key.len()).expect("a key has less than 64 KiB");
+        let offset = u32::try_from(self.len).expect("a chunk has less than 4 GiB");
+        head[8..12].copy_from_slice(&payload_len.to_le_bytes());
+        head[12..16].copy_from_slice(&(metadata_len | json).to_le_bytes());
+        head[16..18].copy_from_slice(&key_len.to_le_bytes());
+        head[18] = short(event_type.len());
+        if let StoredId::Explicit(id) = parts.id {
+            assert!(!id.is_empty(), "an explicit id has at least one byte");
+            head[19] = short(id.len());
+        }
 
-        let offset = self.len;
         // SAFETY: `len` bytes from `offset` on lie inside the chunk (checked above) and beyond every record
         // pushed so far; `&mut self` is the chunk's one writer. The pieces add up to `len`.
         unsafe {
-            let mut at: *mut u8 = self.chunk.start.as_ptr().add(offset).cast();
+            let mut at: *mut u8 = self.chunk.start.as_ptr().add(self.len).cast();
             match parts.id {
                 StoredId::Generated(id) => {
                     head[HEADER..].copy_from_slice(&id.as_u128().to_be_bytes());
                     put(&mut at, &head);
                 }
                 StoredId::Explicit(id) => {
-                    head[19] = id.len() as u8;
                     put(&mut at, &head[..HEADER]);
                     put(&mut at, id.as_bytes());
                 }
@@ -234,9 +242,9 @@ impl ChunkWriter {
             }
             put(&mut at, parts.payload);
         }
-        self.len = offset + len;
+        self.len += len;
         self.chunk.written.store(self.len, Ordering::Release);
-        self.offsets.push(offset as u32);
+        self.offsets.push(offset);
         true
     }
 }

@@ -95,9 +95,9 @@ impl Clock {
         let monotonic = self.monotonic();
         let wall = match &*self.0 {
             Kind::System { offset, offset_read_at, .. } => {
-                if monotonic - offset_read_at.load(Ordering::Relaxed) > OFFSET_AGE_MICROS {
+                if monotonic - offset_read_at.load(Ordering::Acquire) > OFFSET_AGE_MICROS {
                     offset.store(micros_of(ClockId::Realtime) - monotonic, Ordering::Relaxed);
-                    offset_read_at.store(monotonic, Ordering::Relaxed);
+                    offset_read_at.store(monotonic, Ordering::Release);
                 }
                 Timestamp::from_micros(monotonic + offset.load(Ordering::Relaxed))
             }

@@ -39,6 +39,9 @@ impl Event {
 
     /// Builds the events of one partition from what a store returned; for backends that do not live in this
     /// process's memory. All of them share one allocation.
+    ///
+    /// # Panics
+    /// When an id is empty, or a length is beyond the contract's limits.
     pub fn build(stream: &str, partition: u32, parts: &[EventParts<'_>]) -> Vec<Event> {
         let records: Vec<RecordParts<'_>> = parts.iter().map(EventParts::record).collect();
         let mut writer = ChunkWriter::for_records(Arc::from(stream), partition, &records);

@@ -6,6 +6,8 @@
 //! a load, where asking for the process id would cost a system call.
 
 use crate::named;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -27,6 +29,42 @@ impl Generation {
     #[inline]
     pub(crate) fn is_past(self) -> bool {
         self.0 != GENERATION.load(Ordering::Relaxed)
+    }
+}
+
+/// A value that a forked child does not drop: dropping it takes locks, which another thread of the parent may have
+/// held at the fork.
+pub(crate) struct Leaked<T> {
+    value: ManuallyDrop<T>,
+    generation: Generation,
+}
+
+impl<T> Leaked<T> {
+    pub(crate) fn new(value: T) -> Leaked<T> {
+        Leaked { value: ManuallyDrop::new(value), generation: Generation::current() }
+    }
+
+    #[inline]
+    pub(crate) fn generation(&self) -> Generation {
+        self.generation
+    }
+}
+
+impl<T> Deref for Leaked<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> Drop for Leaked<T> {
+    fn drop(&mut self) {
+        if !self.generation.is_past() {
+            // SAFETY: the value is not used after this.
+            unsafe { ManuallyDrop::drop(&mut self.value) };
+        }
     }
 }
 

@@ -65,6 +65,9 @@ impl IdGenerator {
     /// Makes sure that an explicit id is not generated for a sequence from `next` on as well.
     pub(crate) fn avoid(&mut self, id: Uuid, next: u64) {
         let sequence = self.sequence_of(id);
+        if !self.avoided.is_empty() {
+            self.avoided = self.avoided.split_off(&next);
+        }
         if (next..next + LOOK_AHEAD).contains(&sequence) {
             self.avoided.entry(sequence).or_default().push(id);
         }

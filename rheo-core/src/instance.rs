@@ -14,7 +14,7 @@ use crate::dead_letter::{DeadLetter, DeadLetterOptions, Discard};
 use crate::delivery::{FetchOptions, ReadOptions, RetryOptions};
 use crate::error::{Error, ErrorCode, Result};
 use crate::event::Event;
-use crate::fork::Generation;
+use crate::fork::Leaked;
 use crate::group::{GroupInfo, GroupOptions, GroupSettings, GroupUpdate, check_max_attempts, partition_set};
 use crate::lag::Lag;
 use crate::lease::{Lease, LeaseToken};
@@ -102,10 +102,9 @@ pub struct Instance {
 
 /// Every operation, with the checks of form that all backends share.
 pub(crate) struct Operations {
-    backend: Arc<dyn Backend>,
+    backend: Leaked<Arc<dyn Backend>>,
     options: OpenOptions,
     consumer_id: Arc<str>,
-    generation: Generation,
     closed: AtomicBool,
 }
 
@@ -118,15 +117,16 @@ impl Instance {
     pub fn with_backend(backend: Arc<dyn Backend>, options: OpenOptions) -> Result<Instance> {
         options.check()?;
         let operations = Arc::new(Operations {
-            backend,
+            backend: Leaked::new(backend),
             consumer_id: format!("rheo-{}", uuid::Uuid::from_bytes(rand::random()).simple()).into(),
-            generation: Generation::current(),
             closed: AtomicBool::new(false),
             options,
         });
         if let Some(name) = &operations.options.name
             && !named::add(name, &operations)
         {
+            // Not opened: the caller's backend is left as it is.
+            operations.closed.store(true, Ordering::Release);
             return Err(Error::already_exists(&format!("an open instance named {name:?}")));
         }
         Ok(Instance { operations })
@@ -147,7 +147,7 @@ impl Instance {
         Arc::clone(&self.operations.backend)
     }
 
-    /// What the backend guarantees and how.
+    /// What the backend guarantees and how. Static, and answered after `close` too.
     pub fn capabilities(&self) -> Capabilities {
         self.operations.backend.capabilities()
     }
@@ -205,6 +205,7 @@ impl Instance {
     /// # Errors
     /// `invalid_argument` for a name that no stream can have.
     pub fn stream(&self, stream: &str) -> Result<Stream> {
+        self.operations.usable()?;
         limits::check_name("stream", stream)?;
         Ok(Stream::new(Arc::clone(&self.operations), stream))
     }
@@ -215,6 +216,7 @@ impl Instance {
     /// # Errors
     /// `invalid_argument` for a name that no stream or group can have.
     pub fn group(&self, stream: &str, group: &str) -> Result<Group> {
+        self.operations.usable()?;
         limits::check_name("stream", stream)?;
         limits::check_name("group", group)?;
         Ok(Group::new(Arc::clone(&self.operations), stream, group))
@@ -287,7 +289,8 @@ impl Instance {
     /// Appends one event and returns it. An explicit id that the stream holds appends nothing and returns the
     /// event that stands, marked as deduplicated.
     ///
-    /// In memory: one lock, one clock read, one copy of the bytes; no allocation but for a new chunk.
+    /// In memory: one lock, one clock read, one copy of the bytes; no allocation but for a new chunk. With an explicit
+    /// id also the lock of the stream's ids, a look-up and an entry in their index.
     ///
     /// # Errors
     /// `stream_not_found`, `invalid_partition`, `payload_too_large`, `invalid_argument`.
@@ -446,6 +449,7 @@ impl Instance {
     /// # Errors
     /// As [`ack`](Instance::ack); `invalid_argument` for a delay above ten years.
     pub fn retry(&self, lease: impl AsRef<LeaseToken>, options: RetryOptions<'_>) -> Result<()> {
+        self.operations.usable()?;
         self.operations.settle_one(lease.as_ref(), retry_settlement(options)?)
     }
 
@@ -495,6 +499,7 @@ impl Instance {
     /// # Errors
     /// As [`ack_many`](Instance::ack_many); `invalid_argument` for a delay above ten years.
     pub fn retry_many<L: AsRef<LeaseToken>>(&self, leases: &[L], options: RetryOptions<'_>) -> Result<Vec<Result<()>>> {
+        self.operations.usable()?;
         self.operations.settle_many(leases, retry_settlement(options)?)
     }
 
@@ -602,8 +607,8 @@ impl GroupRef<'_> {
 impl Operations {
     /// The backend, if this instance may be used here and now.
     #[inline]
-    fn usable(&self) -> Result<&dyn Backend> {
-        if self.generation.is_past() {
+    pub(crate) fn usable(&self) -> Result<&dyn Backend> {
+        if self.backend.generation().is_past() {
             return Err(Error::new(
                 ErrorCode::Forked,
                 "the instance was opened before this process was forked off; open one of its own here",
@@ -612,16 +617,16 @@ impl Operations {
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::new(ErrorCode::Closed, "the instance was closed; open it again"));
         }
-        Ok(&*self.backend)
+        Ok(&**self.backend)
     }
 
     /// Whether the instance is open, and was opened by this process.
     pub(crate) fn is_open_here(&self) -> bool {
-        !self.closed.load(Ordering::Acquire) && !self.generation.is_past()
+        !self.closed.load(Ordering::Acquire) && !self.backend.generation().is_past()
     }
 
     fn close(&self) -> Result<()> {
-        if self.generation.is_past() || self.closed.swap(true, Ordering::AcqRel) {
+        if self.backend.generation().is_past() || self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
         if let Some(name) = &self.options.name {
@@ -1086,7 +1091,9 @@ impl Operations {
         let ids: Vec<&str> = match (&options.event_ids, &options.query) {
             (Some(ids), _) => ids.iter().map(String::as_str).collect(),
             (None, Some(query)) => {
-                found = run::matching_ids(backend, by_name(group.stream), query)?;
+                // Group and partitions come before a walk over the stream.
+                backend.lag(group, Some(partitions.unwrap_or(&[])))?;
+                found = run::matching_ids(backend, by_name(group.stream), query, partitions)?;
                 found.iter().map(String::as_str).collect()
             }
             (None, None) => Vec::new(),

@@ -36,8 +36,12 @@ impl<K> Wakers<K> {
     /// Removes a waker. It may still be called by somebody who had looked it up before.
     pub(crate) fn remove(&self, number: u64) {
         let mut inner = self.inner.lock();
-        inner.entries.retain(|(known, ..)| *known != number);
+        let removed =
+            inner.entries.iter().position(|(known, ..)| *known == number).map(|at| inner.entries.swap_remove(at));
         self.count.store(inner.entries.len(), Ordering::SeqCst);
+        // Dropping a waker may run its owner's code.
+        drop(inner);
+        drop(removed);
     }
 
     /// Whether nobody waits. An answer for those who have changed what there is to fetch under a lock that the fetch of a

@@ -24,9 +24,9 @@ HERE = Path(__file__).resolve().parent
 def offers(library: Library, url: str, way: Way) -> set[str]:
     """What this surface, build and store offer of what scenarios may need.
 
-    Not `token-lists`: C settles many by their leases.
+    Not `signed-partitions`: in C a partition has no sign.
     """
-    offered = {"signed-numbers"}
+    offered = {"signed-numbers", "token-lists"}
     if way is Way.BOUND:
         offered.add("bound")
     if url.startswith("flaky:"):

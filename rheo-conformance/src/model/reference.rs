@@ -447,7 +447,7 @@ impl Reference {
                     .and_then(|sequences| sequences.get(number))
                     .is_some_and(|before| oldest.sequence < before)
                     || max_len.is_some_and(|most| partition.kept().len() as u64 > most)
-                    || max_age_ms.is_some_and(|most| oldest.timestamp < now.plus_millis(-(most as i64)))
+                    || max_age_ms.is_some_and(|most| oldest.timestamp <= now.plus_millis(-(most as i64)))
                     || max_bytes.is_some_and(|most| partition.bytes() > most);
                 let needed = stream.groups.values().any(|group| oldest.sequence >= group.needs(number).0);
                 if !wanted || (needed && !force) {
@@ -688,8 +688,12 @@ impl Reference {
         query: &Query,
         partitions: Option<&[u32]>,
     ) -> Answer<u64> {
-        let query = Query { limit: Some(query.limit.unwrap_or(usize::MAX)), ..query.clone() };
-        let ids: Vec<String> = self.query(stream, &query)?.into_iter().map(|record| record.id.clone()).collect();
+        let (found, _) = self.group(stream, group)?;
+        let scope = found.scope(partitions)?;
+        // The query's limit counts what lies in these partitions.
+        let all = Query { limit: Some(usize::MAX), ..query.clone() };
+        let found = self.query(stream, &all)?.into_iter().filter(|record| scope.contains(&record.partition));
+        let ids: Vec<String> = found.take(query.limit.unwrap_or(usize::MAX)).map(|record| record.id.clone()).collect();
         self.replay_events(stream, group, &ids, partitions)
     }
 

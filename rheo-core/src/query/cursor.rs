@@ -25,11 +25,6 @@ impl PageCursor {
         PageCursor { positions }
     }
 
-    /// By partition, the sequence after which the next page begins.
-    pub(crate) fn positions(&self) -> &[u64] {
-        &self.positions
-    }
-
     /// The text form.
     pub(crate) fn to_text(&self) -> String {
         let mut content = Vec::with_capacity(8 + 4 * self.positions.len());
@@ -44,29 +39,37 @@ impl PageCursor {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Reads the text form of a cursor over a stream of so many partitions.
+    /// Reads the text form.
     ///
     /// # Errors
-    /// `invalid_argument` for text that is no whole cursor, or one over another number of partitions.
-    pub(crate) fn parse(text: &str, partition_count: u32) -> Result<PageCursor> {
-        let malformed = || {
+    /// `invalid_argument` for text that is no whole cursor.
+    pub(crate) fn parse(text: &str) -> Result<PageCursor> {
+        let positions = || {
+            let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+            let mut content = verified(&bytes)?;
+            let count = take_varint(&mut content)?;
+            // Each position takes a byte at least, so that a forged count allocates nothing.
+            let positions: Vec<u64> = (0..count).map_while(|_| take_varint(&mut content)).collect();
+            (positions.len() as u64 == count && content.is_empty()).then_some(positions)
+        };
+        positions().map(|positions| PageCursor { positions }).ok_or_else(|| {
             let shown = truncated(text, 80);
             Error::invalid(format!("{shown:?} is not a cursor; pass the next_cursor that the last page gave"))
-        };
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| malformed())?;
-        let mut content = verified(&bytes).ok_or_else(malformed)?;
-        let count = take_varint(&mut content).ok_or_else(malformed)?;
-        if count != u64::from(partition_count) {
-            return Err(Error::invalid(format!(
-                "the cursor is over {count} partitions, the stream has {partition_count}; \
-                 pass a cursor to the stream it came from"
-            )));
+        })
+    }
+
+    /// By partition, the sequence after which the next page begins, in a stream of so many partitions.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a cursor over another number of partitions.
+    pub(crate) fn over(self, partition_count: u32) -> Result<Vec<u64>> {
+        if self.positions.len() == partition_count as usize {
+            return Ok(self.positions);
         }
-        let positions: Option<Vec<u64>> = (0..count).map(|_| take_varint(&mut content)).collect();
-        match positions {
-            Some(positions) if content.is_empty() => Ok(PageCursor { positions }),
-            _ => Err(malformed()),
-        }
+        Err(Error::invalid(format!(
+            "the cursor is over {} partitions, the stream has {partition_count}; pass a cursor to the stream it came from",
+            self.positions.len()
+        )))
     }
 }
 
@@ -105,6 +108,11 @@ fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(text: &str, partition_count: u32) -> Result<Vec<u64>> {
+        PageCursor::parse(text)?.over(partition_count)
+    }
+
     use crate::error::ErrorCode;
 
     fn text_of(content: &[u8]) -> String {
@@ -116,8 +124,8 @@ mod tests {
         let all: [&[u64]; 4] = [&[0], &[1, 127, 128, 300, u64::from(u32::MAX)], &[u64::MAX; 3], &[7; 65_536]];
         for positions in all {
             let cursor = PageCursor::new(positions.to_vec());
-            let read = PageCursor::parse(&cursor.to_text(), positions.len() as u32).unwrap();
-            assert_eq!(read.positions(), positions);
+            let read = parse(&cursor.to_text(), positions.len() as u32).unwrap();
+            assert_eq!(read, positions);
         }
         assert_eq!(PageCursor::new(vec![1, 300]).to_text(), text_of(&[2, 1, 0xac, 2]));
     }
@@ -126,15 +134,15 @@ mod tests {
     fn any_damage_makes_a_cursor_malformed() {
         let text = PageCursor::new(vec![5, 1_000_000, 0]).to_text();
         for cut in 0..text.len() {
-            assert_eq!(PageCursor::parse(&text[..cut], 3).unwrap_err().code(), ErrorCode::InvalidArgument);
+            assert_eq!(parse(&text[..cut], 3).unwrap_err().code(), ErrorCode::InvalidArgument);
         }
         for at in 0..text.len() {
             let mut damaged = text.clone().into_bytes();
             damaged[at] = if damaged[at] == b'A' { b'B' } else { b'A' };
-            assert!(PageCursor::parse(std::str::from_utf8(&damaged).unwrap(), 3).is_err(), "damaged at {at}");
+            assert!(parse(std::str::from_utf8(&damaged).unwrap(), 3).is_err(), "damaged at {at}");
         }
         for text in [format!("{text}AAAA"), format!("{text}="), format!(" {text}"), "é".repeat(100)] {
-            assert!(PageCursor::parse(&text, 3).is_err(), "{text}");
+            assert!(parse(&text, 3).is_err(), "{text}");
         }
     }
 
@@ -142,15 +150,15 @@ mod tests {
     fn a_right_checksum_saves_no_wrong_content() {
         let count: &[u8] = &[0xff, 0xff, 0xff, 0xff, 0x0f];
         for content in [&[][..], &[2, 1], &[2, 1, 2, 3], &[2, 1, 0x80], &[&[1][..], &[0xff; 10]].concat(), count] {
-            assert!(PageCursor::parse(&text_of(content), 2).is_err(), "{content:?}");
-            assert!(PageCursor::parse(&text_of(content), 1).is_err(), "{content:?}");
-            assert!(PageCursor::parse(&text_of(content), u32::MAX).is_err(), "{content:?}");
+            assert!(parse(&text_of(content), 2).is_err(), "{content:?}");
+            assert!(parse(&text_of(content), 1).is_err(), "{content:?}");
+            assert!(parse(&text_of(content), u32::MAX).is_err(), "{content:?}");
         }
     }
 
     #[test]
     fn a_cursor_of_another_stream_says_so() {
-        let error = PageCursor::parse(&PageCursor::new(vec![1, 2]).to_text(), 4).unwrap_err();
+        let error = parse(&PageCursor::new(vec![1, 2]).to_text(), 4).unwrap_err();
         assert_eq!(error.code(), ErrorCode::InvalidArgument);
         assert!(error.message().contains("2 partitions") && error.message().contains("has 4"), "{error}");
     }

@@ -27,7 +27,7 @@ pub(crate) fn query(backend: &dyn Backend, stream: StreamRef<'_>, query: &Query)
         && let Some(direction) = order.scan_direction()
     {
         let mut events = Vec::new();
-        let positions = positions(backend, stream, query)?;
+        let positions = positions(query, backend.partition_count(stream)?);
         let scan = Scan { query, positions: &positions, descending: direction == super::Direction::Descending };
         if limit > 0 {
             backend.scan(stream, &scan, &mut |event| {
@@ -57,9 +57,10 @@ pub(crate) fn query_page(
 ) -> Result<Page> {
     check_page(query)?;
     let limit = query.limit.unwrap_or(Query::DEFAULT_LIMIT);
+    let cursor = cursor.map(PageCursor::parse).transpose()?;
     let partition_count = backend.partition_count(stream)?;
     let mut reached = match cursor {
-        Some(text) => PageCursor::parse(text, partition_count)?.positions().to_vec(),
+        Some(cursor) => cursor.over(partition_count)?,
         None => vec![0; partition_count as usize],
     };
     let mut page = Page { events: Vec::new(), next_cursor: None };
@@ -67,7 +68,7 @@ pub(crate) fn query_page(
         page.next_cursor = Some(PageCursor::new(reached).to_text());
         return Ok(page);
     }
-    let mut positions = positions(backend, stream, query)?;
+    let mut positions = positions(query, partition_count);
     for (partition, after) in &mut positions {
         *after = (*after).max(reached[*partition as usize]);
     }
@@ -89,12 +90,18 @@ pub(crate) fn query_page(
     Ok(page)
 }
 
-/// The ids of the events that match; all of them unless the query has a limit.
-pub(crate) fn matching_ids(backend: &dyn Backend, stream: StreamRef<'_>, query: &Query) -> Result<Vec<String>> {
+/// The ids of the events that match in these partitions (all when missing); all of them unless the query has a limit.
+pub(crate) fn matching_ids(
+    backend: &dyn Backend,
+    stream: StreamRef<'_>,
+    query: &Query,
+    partitions: Option<&[u32]>,
+) -> Result<Vec<String>> {
     let matcher = query.matcher();
+    let in_scope = |event: &Event| partitions.is_none_or(|set| set.binary_search(&event.partition()).is_ok());
     let mut top = TopK::new(query.order(), query.limit);
     visit(backend, stream, query, &mut |event| {
-        if top.admits(&event) && matcher.matches(&event) {
+        if in_scope(&event) && top.admits(&event) && matcher.matches(&event) {
             top.push(event);
         }
     })?;
@@ -120,7 +127,7 @@ fn visit(backend: &dyn Backend, stream: StreamRef<'_>, query: &Query, each: &mut
         }
         return Ok(());
     }
-    let positions = positions(backend, stream, query)?;
+    let positions = positions(query, backend.partition_count(stream)?);
     backend.scan(stream, &Scan { query, positions: &positions, descending: false }, &mut |event| {
         each(event);
         ControlFlow::Continue(())
@@ -133,13 +140,12 @@ fn find(backend: &dyn Backend, stream: StreamRef<'_>, id: &str) -> Result<Option
 }
 
 /// Where to begin in each partition that the query may match in.
-fn positions(backend: &dyn Backend, stream: StreamRef<'_>, query: &Query) -> Result<Vec<(u32, u64)>> {
-    let partition_count = backend.partition_count(stream)?;
+fn positions(query: &Query, partition_count: u32) -> Vec<(u32, u64)> {
     let after = query.after_sequence.unwrap_or(0);
-    Ok(match query.partition_filter() {
+    match query.partition_filter() {
         Some(set) => set.into_iter().filter(|partition| *partition < partition_count).map(|p| (p, after)).collect(),
         None => (0..partition_count).map(|partition| (partition, after)).collect(),
-    })
+    }
 }
 
 fn until(done: bool) -> ControlFlow<()> {

@@ -265,12 +265,12 @@ class Library:
             if not declared.const:
                 return Parameter(name, base, (pointer,), give=plain)
             convert = fit(name, ctype)
-            given = lambda value: (None if value is None else pointer(ctype(convert(value))),)  # noqa: E731
-            return Parameter(name, base, (pointer,), given)
+            return Parameter(
+                name, base, (pointer,), lambda value: (None if value is None else pointer(ctype(convert(value))),)
+            )
         if declared.stars == 2:
-            own = lambda place: None if place.value is None else Handle(self, base, place.value)  # noqa: E731
-            lend = lambda place: lent(place.value)  # noqa: E731
-            return Parameter(name, base, (ctypes.POINTER(ctypes.c_void_p),), give=lend if declared.const else own)
+            give = (lambda place: lent(place.value)) if declared.const else self._owned(base)
+            return Parameter(name, base, (ctypes.POINTER(ctypes.c_void_p),), give=give)
         if declared.const or is_subject:
             return Parameter(name, base, (ctypes.c_void_p,), lambda handle: (pointer_of(handle),))
         return Parameter(name, base, (ctypes.c_void_p,))
@@ -291,6 +291,10 @@ class Library:
             return (ctype * max(1, len(values)))(*map(element, values)), len(values)
 
         return Parameter(name, base, (ctypes.POINTER(ctype), ctypes.c_size_t), convert)
+
+    def _owned(self, kind: str) -> Convert:
+        """What turns an output into a handle of this kind; None for NULL."""
+        return lambda place: None if place.value is None else Handle(self, kind, place.value)
 
     def _view(self, value: Any) -> Any:
         content, length = encoded("an element", value)

@@ -11,7 +11,6 @@ KINDS: dict[type, str] = {
     type(None): "null",
     bool: "boolean",
     int: "integer",
-    float: "number",
     str: "string",
     list: "array",
     dict: "object",
@@ -47,12 +46,14 @@ def unmatched(name: str, wanted: Json, actual: Json, path: str) -> Iterator[str]
     match name, actual:
         case "$any", _:
             holds = wanted is True and actual is not None
+        case "$type", float():
+            holds = wanted == "integer" and actual.is_integer()
         case "$type", _:
             holds = KINDS[type(actual)] == wanted
-        case "$ge", int() | float():
-            holds = not isinstance(actual, bool) and actual >= wanted
-        case "$le", int() | float():
-            holds = not isinstance(actual, bool) and actual <= wanted
+        case "$ge", _:
+            holds = is_number(actual) and actual >= wanted
+        case "$le", _:
+            holds = is_number(actual) and actual <= wanted
         case "$len", list():
             holds = len(actual) == wanted
         case "$each", list():
@@ -93,9 +94,15 @@ def equal(one: Json, other: Json) -> bool:
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 
+def is_number(value: Json) -> bool:
+    """Whether it is a number; true and false are none."""
+    return type(value) in (int, float)
+
+
 def ascends(one: Json, following: Json) -> bool:
-    """Whether two texts or two integers go up."""
-    return type(one) is type(following) and type(one) in (int, str) and one < following
+    """Whether two texts or two numbers go up."""
+    alike = (is_number(one) and is_number(following)) or (isinstance(one, str) and isinstance(following, str))
+    return alike and bool(one < following)
 
 
 def assigned(patterns: list[Json], elements: list[Json]) -> bool:

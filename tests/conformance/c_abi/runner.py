@@ -153,7 +153,7 @@ class Run:
         def work() -> None:
             try:
                 future.set_result(make())
-            except BaseException as error:  # The join raises it.
+            except BaseException as error:  # noqa: BLE001  # The join raises it.
                 future.set_exception(error)
 
         thread = threading.Thread(target=work, daemon=True)

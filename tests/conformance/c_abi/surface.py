@@ -11,9 +11,9 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Any
 
-from .library import Broken, Handle, Library, LibraryError, OutOfRange, Unfit
+from .library import Broken, Handle, Library, LibraryError, Unfit
 from .options import built
-from .values import Json, Lacking, Mistake, compact, token_parts
+from .values import Json, Mistake, compact, token_parts
 from .views import Views, text
 
 
@@ -71,8 +71,6 @@ class Surface:
             if op in SETTLES:
                 return self._settle(op, args)
             return method(args) if method else self._views.of(self._invoke(op, args))
-        except OutOfRange as error:
-            raise Lacking(f"a way to say it: {error}") from error
         except Unfit as error:
             raise Mistake(f"{op}: {error}") from error
 
@@ -139,19 +137,18 @@ class Surface:
             raise Mistake(f"leases is {many!r}, not a list")
         noun, subject = self._settler(many, args)
         tokens = [token_of(lease) for lease in many]
-        known, whole = self._leases.leases, self._leases.lists.get(tuple(tokens))
+        by_token = self._way is Way.TOKENS or any(isinstance(lease, str) for lease in many)
         what: dict[str, Any]
-        if op == verb and (self._way is Way.TOKENS or isinstance(many[0], str)):
-            form, what = f"{verb}_token", {"token": tokens[0]}
-        elif unknown := [token for token in tokens if token not in known]:
-            raise Lacking(f"{op} by tokens, such as {unknown[0]}")
+        if by_token:
+            form, what = ("token", {"token": tokens[0]}) if op == verb else ("tokens", {"tokens": tokens})
         elif op == verb:
-            form, what = verb, {"lease": known[tokens[0]]}
-        elif whole:
-            form, what = f"{verb}_list", {"leases": whole}
+            form, what = "", {"lease": self._leases.leases[tokens[0]]}
+        elif whole := self._leases.lists.get(tuple(tokens)):
+            form, what = "list", {"leases": whole}
         else:
-            form, what = f"{verb}_many", {"leases": [known[token] for token in tokens]}
-        result = self._call(self._c[f"rheo_{noun}_{form}"], [subject], {**args, **what})
+            form, what = "many", {"leases": [self._leases.leases[token] for token in tokens]}
+        function = "_".join(filter(None, ("rheo", noun, verb, form)))
+        result = self._call(self._c[function], [subject], {**args, **what})
         return {"expires_at": result} if op == "renew" else self._views.of(result)
 
     def _settler(self, leases: list[Json], args: dict[str, Json]) -> tuple[str, Handle]:

@@ -13,7 +13,10 @@ use crate::replay::Replay;
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// So many partitions are looked at for the one that was visited longest ago.
+const FEW: u32 = 64;
 
 pub(super) struct GroupEntry {
     pub(super) name: Arc<str>,
@@ -23,8 +26,8 @@ pub(super) struct GroupEntry {
     ordering: KeyOrdering,
     /// Counts fetches, where there are several partitions to be fair to.
     fetches: CachePadded<AtomicU64>,
-    /// Counts fetches over a great many partitions.
-    turns: AtomicUsize,
+    /// The partition behind the last that was served, where there are a great many.
+    next: AtomicU32,
     pub(super) partitions: Box<[CachePadded<Slot>]>,
 }
 
@@ -51,7 +54,7 @@ impl GroupEntry {
             max_deliveries: AtomicU32::new(max_deliveries),
             ordering,
             fetches: CachePadded::new(AtomicU64::new(0)),
-            turns: AtomicUsize::new(0),
+            next: AtomicU32::new(0),
             partitions: (0..stream.partition_count()).map(slot).collect(),
         }
     }
@@ -75,21 +78,29 @@ impl GroupEntry {
 
     /// With which partition of the scope a fetch begins, as an index, and the number that marks what it visits: with the
     /// one that was visited longest ago, whether it had work then or not. Over a great many partitions, where looking
-    /// at all of them would cost more than the fetch, each is the first in turn.
+    /// at all of them would cost more than the fetch, with the one behind the last that was served.
     #[inline]
     pub(super) fn begin_with(&self, scope: Scope<'_>) -> (usize, u64) {
-        /// So many marks are looked at without a thought.
-        const FEW: usize = 64;
         if let Scope::All(1) = scope {
             return (0, 0);
         }
         let fetch = self.fetches.fetch_add(1, Ordering::Relaxed) + 1;
         let visited = |index: usize| self.partitions[scope.get(index) as usize].visited.load(Ordering::Relaxed);
         let begin = match scope {
-            Scope::All(count) if count as usize > FEW => self.turns.fetch_add(1, Ordering::Relaxed) % count as usize,
+            Scope::All(count) if count > FEW => self.next.load(Ordering::Relaxed) as usize,
             _ => (0..scope.len()).min_by_key(|index| visited(*index)).unwrap_or(0),
         };
         (begin, fetch)
+    }
+
+    /// Takes note that a fetch served a partition of its scope.
+    #[inline]
+    pub(super) fn served(&self, scope: Scope<'_>, index: usize) {
+        if let Scope::All(count) = scope
+            && count > FEW
+        {
+            self.next.store((index as u32 + 1) % count, Ordering::Relaxed);
+        }
     }
 
     fn partition_lag(&self, stream: &StreamEntry, partition: u32, progress: &Progress) -> (u32, PartitionLag) {

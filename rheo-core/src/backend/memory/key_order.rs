@@ -1,5 +1,6 @@
 //! The order of events that share a key, for groups that keep it (contract 4.13).
 
+use super::stream::shrink;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -44,7 +45,9 @@ impl KeyOrder {
         let next = queue.first().copied();
         if next.is_none() {
             self.open.remove(&key);
+            shrink(&mut self.open);
         }
+        shrink(&mut self.keys);
         next.filter(|_| was_first)
     }
 

@@ -165,25 +165,25 @@ impl Log {
         self.next
     }
 
-    /// The first sequence that stays when all before the first event of at least this time is removed.
+    /// The first sequence that stays when all before the first event younger than this time is removed.
     pub(super) fn first_not_older(&self, cutoff: Timestamp) -> u64 {
-        self.kept_from(|_, record| record.timestamp() >= cutoff)
+        self.kept_from(|record| record.timestamp() > cutoff)
     }
 
     /// The first sequence that stays when at most `max_bytes` are kept.
     pub(super) fn first_within(&self, max_bytes: u64) -> u64 {
         let mut rest = self.bytes;
-        self.kept_from(|_, record| {
+        self.kept_from(|record| {
             let fits = rest <= max_bytes;
             rest -= record.counted_bytes();
             fits
         })
     }
 
-    fn kept_from(&self, mut stays: impl FnMut(u64, Record<'_>) -> bool) -> u64 {
+    fn kept_from(&self, mut stays: impl FnMut(Record<'_>) -> bool) -> u64 {
         for segment in &self.segments {
             for sequence in segment.first.max(self.first)..segment.end() {
-                if stays(sequence, segment.record(sequence)) {
+                if stays(segment.record(sequence)) {
                     return sequence;
                 }
             }

@@ -57,6 +57,18 @@ struct BoundGroup {
     group: Arc<GroupEntry>,
 }
 
+impl BoundGroup {
+    /// That neither the stream nor the group was deleted.
+    #[inline]
+    fn check(&self) -> Result<()> {
+        self.stream.check()?;
+        if self.group.deleted.load(Ordering::Acquire) {
+            return Err(Error::group_not_found(&self.stream.name, &self.group.name));
+        }
+        Ok(())
+    }
+}
+
 /// The names of a stream and of one of its groups.
 #[derive(PartialEq, Eq, Hash)]
 struct GroupKey(Arc<str>, Arc<str>);
@@ -85,17 +97,21 @@ impl MemoryBackend {
     }
 
     /// Runs `work` on a stream. The registry is held meanwhile where the stream came by name, so `work` is short
-    /// and wakes nobody.
+    /// and wakes nobody. What is deleted while it works counts as deleted before.
     #[inline]
     fn with_stream<R>(&self, stream: StreamRef<'_>, work: impl FnOnce(&Arc<StreamEntry>) -> Result<R>) -> Result<R> {
         if let Some(entry) = stream.binding.and_then(Binding::get::<Arc<StreamEntry>>)
             && self.stands(entry)
         {
-            return work(entry);
+            let result = work(entry);
+            entry.check()?;
+            return result;
         }
         let streams = self.streams.read().unwrap_or_else(PoisonError::into_inner);
         let entry = streams.get(stream.name).ok_or_else(|| Error::stream_not_found(stream.name))?;
-        if let Some(binding) = stream.binding {
+        if let Some(binding) = stream.binding
+            && !binding.is_set()
+        {
             binding.set(Arc::new(Arc::clone(entry)));
         }
         work(entry)
@@ -112,7 +128,9 @@ impl MemoryBackend {
             && self.stands(&bound.stream)
             && !bound.group.deleted.load(Ordering::Acquire)
         {
-            return work(&bound.stream, &bound.group);
+            let result = work(&bound.stream, &bound.group);
+            bound.check()?;
+            return result;
         }
         let groups = self.groups.read().unwrap_or_else(PoisonError::into_inner);
         let Some(bound) = groups.get(&GroupNames(group.stream, group.name)) else {
@@ -123,7 +141,9 @@ impl MemoryBackend {
         if let Some(binding) = group.binding {
             binding.set(Arc::clone(bound));
         }
-        work(&bound.stream, &bound.group)
+        let result = work(&bound.stream, &bound.group);
+        bound.check()?;
+        result
     }
 
     /// The entries of a group, kept beyond the registry's lock: for whatever is not short or wakes somebody.
@@ -347,10 +367,7 @@ impl Backend for MemoryBackend {
     }
 
     fn read(&self, stream: StreamRef<'_>, partition: u32, after: u64, limit: usize) -> Result<Vec<Event>> {
-        self.with_stream(stream, |stream| {
-            let log = stream.partition(partition)?.log.lock();
-            Ok(log.range(after.saturating_add(1), u64::MAX, limit))
-        })
+        self.stream(stream)?.read(partition, after, limit)
     }
 
     fn get(&self, stream: StreamRef<'_>, event_id: &str) -> Result<Option<Event>> {
@@ -378,7 +395,7 @@ impl Backend for MemoryBackend {
     }
 
     fn fetch(&self, group: GroupRef<'_>, request: &FetchRequest<'_>, leases: &mut Vec<Lease>) -> Result<Fetched> {
-        self.with_group(group, |stream, group| {
+        let result = self.with_group(group, |stream, group| {
             let scope = MemoryBackend::scope(stream, request.partitions)?;
             let now = self.clock.read();
             let (begin, number) = group.begin_with(scope);
@@ -386,10 +403,14 @@ impl Backend for MemoryBackend {
             let mut due: Option<i64> = None;
             let mut dead_letters = 0;
             for step in 0..scope.len() {
-                let partition = scope.get((begin + step) % scope.len());
-                let (next, buried) = fetching.claim_from(partition, leases);
+                let index = (begin + step) % scope.len();
+                let before = leases.len();
+                let (next, buried) = fetching.claim_from(scope.get(index), leases);
                 due = earlier(due, next);
                 dead_letters += buried;
+                if leases.len() > before {
+                    group.served(scope, index);
+                }
                 if leases.len() >= request.limit {
                     break;
                 }
@@ -397,7 +418,11 @@ impl Backend for MemoryBackend {
             let due = due.filter(|_| leases.is_empty());
             let next_due = due.map(|due| Duration::from_micros(due.saturating_sub(now.monotonic).max(0) as u64));
             Ok(Fetched { next_due, dead_letters })
-        })
+        });
+        if result.is_err() {
+            leases.clear();
+        }
+        result
     }
 
     fn settle(

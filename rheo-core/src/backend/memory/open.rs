@@ -5,6 +5,7 @@
 //! hash none. A block that is empty goes, but the highest, which the next claim is likely to need.
 
 use super::progress::Delivery;
+use super::stream::shrink;
 use crate::lease::LeaseId;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
@@ -111,10 +112,7 @@ impl Open {
     fn remove_block(&mut self, number: u64) {
         self.order.remove(&number);
         self.spare = self.blocks.remove(&number);
-        // After a crowd, the map's memory comes back.
-        if self.blocks.len() < self.blocks.capacity() / 8 {
-            self.blocks.shrink_to(2 * self.blocks.len() + 16);
-        }
+        shrink(&mut self.blocks);
     }
 
     /// Removes a delivery if it is held under this lease id, and says whether it did. Reads no more than the fence.

@@ -268,6 +268,10 @@ impl Progress {
             // The common case: what is held is leased, so that the fence says all.
             let acked = self.open.remove_held(sequence, lease_id);
             self.leased -= usize::from(acked);
+            // Otherwise one fetch would have to pass all the deadlines of a crowd that is gone.
+            if self.deadlines.len() > 64 + 8 * (self.leased + self.delayed) {
+                self.compact_deadlines();
+            }
             return acked.then_some((Settled::Done, Freed::Nothing));
         }
         if !self.open.is_held(sequence, lease_id) {
@@ -499,6 +503,9 @@ impl Progress {
             && deadline <= now
         {
             self.deadlines.pop();
+            if self.deadlines.capacity() > 64 + 8 * self.deadlines.len() {
+                self.deadlines.shrink_to(2 * self.deadlines.len());
+            }
             if !self.is_due_at(sequence, deadline) {
                 continue;
             }

@@ -19,7 +19,7 @@ use hashbrown::{DefaultHashBuilder, HashMap};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,8 +28,8 @@ use uuid::Uuid;
 
 /// In how many parts the explicit ids are kept, so that appends to different partitions seldom meet.
 const ID_SHARDS: usize = 16;
-/// How many events a scan takes from a partition at a time.
-const SCAN_PIECE: usize = 256;
+/// How many events a read or a scan takes from a partition at a time.
+const PIECE: usize = 256;
 
 type Ids = HashMap<Box<str>, Position>;
 
@@ -93,7 +93,28 @@ impl StreamEntry {
         self.partitions.len() as u32
     }
 
-    pub(super) fn partition(&self, partition: u32) -> Result<&Partition> {
+    /// That the stream was not deleted.
+    #[inline]
+    pub(super) fn check(&self) -> Result<()> {
+        if self.deleted.load(Ordering::Acquire) { Err(Error::stream_not_found(&self.name)) } else { Ok(()) }
+    }
+
+    /// The events of a partition after a sequence, up to what is visible now; the log is locked a piece at a time.
+    pub(super) fn read(&self, partition: u32, after: u64, limit: usize) -> Result<Vec<Event>> {
+        let place = self.partition(partition)?;
+        let to = place.high_watermark.load(Ordering::Acquire);
+        let mut events = Vec::new();
+        let mut from = after.saturating_add(1);
+        while events.len() < limit && from <= to {
+            let piece = place.log.lock().range(from, to, PIECE.min(limit - events.len()));
+            let Some(last) = piece.last() else { break };
+            from = last.sequence() + 1;
+            events.extend(piece);
+        }
+        Ok(events)
+    }
+
+    fn partition(&self, partition: u32) -> Result<&Partition> {
         match self.partitions.get(partition as usize) {
             Some(place) => Ok(place),
             None => Err(Error::invalid_partition(&self.name, partition, self.partition_count())),
@@ -224,7 +245,7 @@ impl StreamEntry {
                 let partition = self.partitions.get(*number as usize)?;
                 let to = partition.high_watermark.load(Ordering::Acquire).min(until);
                 let from = after.saturating_add(1);
-                Some(Source { partition, number: *number, from, to, descending: scan.descending, piece: Vec::new() })
+                Some(Source { partition, from, to, descending: scan.descending, piece: Vec::new() })
             })
             .collect();
         // By sequence in the order asked for, ties by partition ascending; `Reverse` since a heap gives its largest.
@@ -316,6 +337,7 @@ impl StreamEntry {
             let mut ids = self.ids[self.shard_of(&id)].lock();
             if ids.get(&id).is_some_and(|at| at.sequence == sequence && at.partition == partition) {
                 ids.remove(&id);
+                shrink(&mut ids);
             }
         }
         let woken = |interest: &Interest| {
@@ -388,6 +410,13 @@ fn push_new(log: &mut Log, item: &Append<'_>, now: Timestamp) -> Event {
     })
 }
 
+/// Gives back the memory of a map that has become much smaller.
+pub(super) fn shrink<K: Eq + Hash, V>(map: &mut HashMap<K, V>) {
+    if map.len() < map.capacity() / 8 {
+        map.shrink_to(2 * map.len() + 16);
+    }
+}
+
 fn locked<'a, 'b>(logs: &'a mut BTreeMap<u32, Option<MutexGuard<'b, Log>>>, partition: u32) -> &'a mut Log {
     logs.get_mut(&partition).and_then(Option::as_mut).expect("every log that a batch needs is locked before")
 }
@@ -395,7 +424,6 @@ fn locked<'a, 'b>(logs: &'a mut BTreeMap<u32, Option<MutexGuard<'b, Log>>>, part
 /// A partition that is scanned, a piece at a time.
 struct Source<'a> {
     partition: &'a Partition,
-    number: u32,
     /// The lowest sequence still to come.
     from: u64,
     /// The highest sequence still to come.
@@ -412,21 +440,20 @@ impl Source<'_> {
             let log = self.partition.log.lock();
             self.from = self.from.max(log.first());
             if self.descending {
-                let low = self.from.max((self.to + 1).saturating_sub(SCAN_PIECE as u64));
-                self.piece = log.range(low, self.to, SCAN_PIECE);
+                let low = self.from.max((self.to + 1).saturating_sub(PIECE as u64));
+                self.piece = log.range(low, self.to, PIECE);
                 self.to = low - 1;
             } else {
-                self.piece = log.range(self.from, self.to, SCAN_PIECE);
+                self.piece = log.range(self.from, self.to, PIECE);
                 self.from += self.piece.len() as u64;
                 self.piece.reverse();
             }
         }
-        debug_assert!(self.piece.iter().all(|event| event.partition() == self.number));
         self.piece.last()
     }
 }
 
-/// Registers a waker. Every log is locked once after that: an append that took its lock before is seen by the fetch that
+/// Registers a waker. The logs are locked once after that: an append that took its lock before is seen by the fetch that
 /// follows, one that takes it later sees the registration.
 pub(super) fn watch(
     stream: &Arc<StreamEntry>,
@@ -445,6 +472,9 @@ pub(super) fn watch(
     }
     let interest = Interest { group: Arc::clone(group), partitions: partitions.map(Into::into) };
     let number = stream.wakers.add(interest, waker);
-    stream.partitions.iter().for_each(|partition| drop(partition.log.lock()));
+    match partitions {
+        Some(set) => set.iter().for_each(|partition| drop(stream.partitions[*partition as usize].log.lock())),
+        None => stream.partitions.iter().for_each(|partition| drop(partition.log.lock())),
+    }
     Watch::new(Registration { stream: Arc::clone(stream), number })
 }

@@ -138,7 +138,9 @@ impl Log {
             Trim::MaxLen(len) => (self.last + 1).saturating_sub(*len),
             Trim::MaxAgeMs(age) => {
                 let age = i64::try_from(*age).unwrap_or(i64::MAX);
-                self.before_time(now.plus_millis(-age)) + 1
+                let cutoff = now.plus_millis(-age).as_micros();
+                // An event of just this age is not younger.
+                self.before_time(Timestamp::from_micros(cutoff.saturating_add(1))) + 1
             }
             Trim::MaxBytes(most) => {
                 let mut bytes = self.bytes();
