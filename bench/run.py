@@ -83,6 +83,7 @@ TARGETS = [
         "ack_inflight_100_in_order",
         4,
     ),
+    grows("lag + group_info, 1 million settled and as many ahead against 100", "group_info_of_1_million", "group_info_of_100", 1.2),
 ]
 
 

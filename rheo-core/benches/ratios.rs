@@ -10,11 +10,13 @@
 use crossbeam_utils::CachePadded;
 use hashbrown::HashMap;
 use parking_lot::{Mutex, RwLock};
-use rheo_core::{Append, AppendOptions, FetchOptions, GroupOptions, Instance, Lease, OpenOptions, StreamOptions, open};
+use rheo_core::{
+    Append, AppendOptions, Clock, FetchOptions, GroupOptions, Instance, Lease, OpenOptions, StreamOptions, open,
+};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 const PAYLOAD: [u8; 128] = [b'x'; 128];
 
@@ -45,7 +47,7 @@ fn main() {
             _ => only = argument,
         }
     }
-    let cases: [Named; 15] = [
+    let cases: [Named; 17] = [
         ("floor_append", 200_000, floor_append),
         ("append_by_name", 200_000, append_by_name),
         ("append_bound", 200_000, append_bound),
@@ -61,6 +63,8 @@ fn main() {
         ("ack_inflight_100_in_order", 100_000, || ack_inflight(100, false)),
         ("ack_inflight_100_thousand_in_order", 100_000, || ack_inflight(100_000, false)),
         ("ack_inflight_100_thousand_at_random", 100_000, || ack_inflight(100_000, true)),
+        ("group_info_of_100", 10_000, || group_info(100)),
+        ("group_info_of_1_million", 10_000, || group_info(1_000_000)),
     ];
     let mut cases: Vec<Case> = cases
         .into_iter()
@@ -118,6 +122,7 @@ fn floor_append() -> Run {
     let streams: RwLock<HashMap<String, Arc<CachePadded<Mutex<FloorStream>>>>> = RwLock::default();
     let stream = FloorStream { chunks: Vec::new(), chunk: 0, index: Vec::new(), last_id: 0 };
     streams.write().insert("orders".to_owned(), Arc::new(CachePadded::new(Mutex::new(stream))));
+    let clock = Clock::system();
     Box::new(move |count| {
         if let Some(stream) = streams.read().get("orders") {
             let mut stream = stream.lock();
@@ -129,7 +134,7 @@ fn floor_append() -> Run {
             let streams = streams.read();
             let mut stream = streams.get(black_box("orders")).expect("it was inserted").lock();
             let stream = &mut *stream;
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_micros();
+            let now = clock.now().as_micros() as u128;
             stream.last_id = (stream.last_id + 1).max(now << 64);
             let payload = black_box(&PAYLOAD);
             while stream.chunks.get(stream.chunk).is_some_and(|chunk| chunk.capacity() - chunk.len() < 128) {
@@ -151,6 +156,7 @@ fn floor_fetch_ack() -> Run {
     type Open = BTreeMap<u64, ([u64; 2], i64)>;
     let groups: RwLock<HashMap<String, Arc<CachePadded<Mutex<Open>>>>> = RwLock::default();
     groups.write().insert("orders".to_owned(), Arc::default());
+    let clock = Clock::system();
     let mut sequence = 0;
     let mut random: rand::rngs::SmallRng = rand::SeedableRng::from_rng(&mut rand::rng());
     Box::new(move |count| {
@@ -158,9 +164,9 @@ fn floor_fetch_ack() -> Run {
             sequence += 1;
             let groups = groups.read();
             let mut open = groups.get(black_box("orders")).expect("it was inserted").lock();
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_micros();
+            let now = clock.monotonic();
             let id: [u64; 2] = [rand::RngCore::next_u64(&mut random), rand::RngCore::next_u64(&mut random)];
-            open.insert(sequence, (id, now as i64));
+            open.insert(sequence, (id, now));
             black_box(open.remove(&black_box(sequence)));
         })
     })
@@ -310,6 +316,28 @@ fn fetch_ack_backlog(events: u64) -> Run {
             .replay(&rheo_core::ReplayOptions { from_sequence: Some(0.into()), ..Default::default() })
             .expect("replayed");
         nanos
+    })
+}
+
+/// Growth: what there is to know of a group with so many events behind it and so many before it, a tenth of the latter
+/// in flight (at most 10,000) and as many dead letters as the former's hundredth.
+fn group_info(events: u64) -> Run {
+    let db = filled(events * 2);
+    let billing = db.group("orders", "billing").expect("good names");
+    let mut left = events;
+    while left > 0 {
+        let leases = billing.fetch(&FetchOptions::new().limit(left.min(10_000) as usize)).expect("fetched");
+        left -= leases.len() as u64;
+        let (rejected, acked) = leases.split_at(leases.len() / 100);
+        billing.reject_many(rejected, "no").expect("rejected");
+        billing.ack_many(acked).expect("acked");
+    }
+    billing.fetch(&FetchOptions::new().limit((events / 10).min(10_000) as usize)).expect("fetched");
+    Box::new(move |count| {
+        timed(count, |_| {
+            black_box(billing.info(None).expect("known"));
+            black_box(billing.lag(None).expect("known"));
+        })
     })
 }
 

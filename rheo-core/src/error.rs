@@ -241,7 +241,7 @@ impl Error {
             ErrorCode::StaleLease,
             format!(
                 "the delivery of event {} of partition {} in stream {:?} to group {:?} is not leased under \
-                 lease id {}: it was settled, claimed by another holder, replayed, reset or trimmed; drop the lease",
+                 lease id {}: it was settled, claimed by another holder, replayed, reset or trimmed, or is another store's or group's; drop it",
                 token.sequence(),
                 token.partition(),
                 token.stream(),

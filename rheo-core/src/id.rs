@@ -6,6 +6,7 @@
 //! the salt, names the position of its event: an append with an explicit id looks a generated one up without any
 //! index of generated ids.
 
+use rand::RngCore;
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
@@ -27,9 +28,9 @@ pub(crate) struct IdGenerator {
 }
 
 impl IdGenerator {
-    /// A generator with a salt of its own. `partition` is below 65,536.
-    pub(crate) fn new(partition: u32) -> IdGenerator {
-        let salt = rand::random::<u64>() >> (u64::BITS - SALT_BITS);
+    /// A generator with a salt of its own from this source. `partition` is below 65,536.
+    pub(crate) fn new(partition: u32, random: &mut impl RngCore) -> IdGenerator {
+        let salt = random.next_u64() >> (u64::BITS - SALT_BITS);
         IdGenerator { salt, partition, last_millis: 0, avoided: BTreeMap::new() }
     }
 
@@ -99,7 +100,7 @@ mod tests {
     #[test]
     fn an_id_names_its_place() {
         for partition in [0, 1, 15, 16, 4095, 65_535] {
-            let mut generator = IdGenerator::new(partition);
+            let mut generator = IdGenerator::new(partition, &mut rand::rng());
             for sequence in [1, 2, 1 << 40] {
                 let id = generator.next(1_700_000_000_000_000, sequence);
                 assert_eq!(id.get_version_num(), 7);
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn ids_ascend_whatever_the_clock_does() {
-        let mut generator = IdGenerator::new(3);
+        let mut generator = IdGenerator::new(3, &mut rand::rng());
         let clock = [5_000_000, 5_000_000, 1_000, -9, i64::MAX, 7_000_000];
         let ids: Vec<Uuid> = clock.into_iter().zip(1..).map(|(micros, n)| generator.next(micros, n)).collect();
         assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_forged_id_is_not_generated_again() {
-        let mut generator = IdGenerator::new(3);
+        let mut generator = IdGenerator::new(3, &mut rand::rng());
         let seen = generator.next(7_000_000, 1);
         let forged = Uuid::from_u128(seen.as_u128() + 1);
         generator.avoid(forged, 2);

@@ -17,7 +17,7 @@ use crate::event::Event;
 use crate::fork::Leaked;
 use crate::group::{GroupInfo, GroupOptions, GroupSettings, GroupUpdate, check_max_attempts, partition_set};
 use crate::lag::Lag;
-use crate::lease::{Lease, LeaseToken};
+use crate::lease::{Lease, LeaseId, LeaseToken};
 use crate::limits;
 use crate::named;
 use crate::options::OpenOptions;
@@ -118,7 +118,7 @@ impl Instance {
         options.check()?;
         let operations = Arc::new(Operations {
             backend: Leaked::new(backend),
-            consumer_id: format!("rheo-{}", uuid::Uuid::from_bytes(rand::random()).simple()).into(),
+            consumer_id: format!("rheo-{}", LeaseId::random()).into(),
             closed: AtomicBool::new(false),
             options,
         });

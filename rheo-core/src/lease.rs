@@ -7,6 +7,8 @@ use crate::limits;
 use crate::timestamp::Timestamp;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -24,7 +26,7 @@ impl LeaseId {
 
     /// A new random id.
     pub fn random() -> LeaseId {
-        LeaseId::from_source(&mut rand::rng())
+        LeaseId::from_source(&mut SmallRng::from_os_rng())
     }
 
     /// A new id from a source of random bits.

@@ -4,21 +4,46 @@
 //! open before this process was forked off counts as not open here.
 
 use crate::instance::Operations;
-use parking_lot::lock_api::RawMutex;
-use parking_lot::{Mutex, MutexGuard};
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Weak};
+use parking_lot::lock_api::{GuardSend, Mutex, RawMutex};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
-type Registry = HashMap<String, Weak<Operations>>;
+type Registry = BTreeMap<String, Weak<Operations>>;
 
-static NAMED: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
+static NAMED: Mutex<Spin, Registry> = Mutex::new(BTreeMap::new());
+
+/// A lock without any bookkeeping elsewhere: the one lock that a forked child gives back although a thread of its parent
+/// may have been waiting for it. It is held for a look-up.
+struct Spin(AtomicBool);
+
+// SAFETY: only one thread at a time sees the flag go from false to true.
+unsafe impl RawMutex for Spin {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Spin = Spin(AtomicBool::new(false));
+    type GuardMarker = GuardSend;
+
+    fn lock(&self) {
+        while !self.try_lock() {
+            std::thread::yield_now();
+        }
+    }
+
+    fn try_lock(&self) -> bool {
+        !self.0.swap(true, Ordering::Acquire)
+    }
+
+    unsafe fn unlock(&self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
 
 /// The open instance of this name.
 pub(crate) fn find(name: &str) -> Option<Arc<Operations>> {
     find_in(&NAMED.lock(), name)
 }
 
-fn find_in(named: &MutexGuard<'_, Registry>, name: &str) -> Option<Arc<Operations>> {
+fn find_in(named: &Registry, name: &str) -> Option<Arc<Operations>> {
     named.get(name)?.upgrade().filter(|operations| operations.is_open_here())
 }
 

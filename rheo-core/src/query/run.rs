@@ -64,10 +64,6 @@ pub(crate) fn query_page(
         None => vec![0; partition_count as usize],
     };
     let mut page = Page { events: Vec::new(), next_cursor: None };
-    if limit == 0 {
-        page.next_cursor = Some(PageCursor::new(reached).to_text());
-        return Ok(page);
-    }
     let mut positions = positions(query, partition_count);
     for (partition, after) in &mut positions {
         *after = (*after).max(reached[*partition as usize]);
@@ -109,10 +105,13 @@ pub(crate) fn matching_ids(
 }
 
 fn check_page(query: &Query) -> Result<()> {
-    if query.order_by.is_empty() {
-        return Ok(());
+    if !query.order_by.is_empty() {
+        return Err(Error::invalid("a page comes in (sequence, partition) order; leave order_by out, or use query"));
     }
-    Err(Error::invalid("a page comes in (sequence, partition) order; leave order_by out, or use query"))
+    if query.limit == Some(0) {
+        return Err(Error::invalid("limit is 0; as the size of a page it takes at least 1"));
+    }
+    Ok(())
 }
 
 /// Visits every candidate, in no particular order where ids are given.
@@ -174,9 +173,6 @@ impl EventStream {
     pub(crate) fn new(stream: Stream, query: &Query) -> Result<EventStream> {
         query.check()?;
         check_page(query)?;
-        if query.limit == Some(0) {
-            return Err(Error::invalid("limit is 0; as the size of a page it takes at least 1"));
-        }
         let (query, page) = (query.clone(), Vec::new().into_iter());
         Ok(EventStream { stream, query, page, cursor: Cursor::Beginning })
     }

@@ -12,6 +12,8 @@ use crate::lag::{Lag, PartitionLag};
 use crate::replay::Replay;
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -41,10 +43,12 @@ impl GroupEntry {
     /// A group that begins where `new` says; the partitions are checked.
     pub(super) fn new(name: Arc<str>, new: &NewGroup, stream: &StreamEntry) -> GroupEntry {
         let GroupSettings { max_attempts, max_deliveries, ordering } = new.settings;
+        // One seed of the system's for all partitions; no thread's own source, which is gone when a thread ends.
+        let mut random = SmallRng::from_os_rng();
         let slot = |partition| {
             let cursor = if new.start.covers(partition) { start_in(stream, partition, &new.start) } else { None };
             let cursor = cursor.unwrap_or_else(|| stream.partitions[partition as usize].log.lock().first());
-            let progress = Mutex::new(Progress::new(cursor, ordering));
+            let progress = Mutex::new(Progress::new(cursor, ordering, SmallRng::from_rng(&mut random)));
             CachePadded::new(Slot { progress, visited: AtomicU64::new(0) })
         };
         GroupEntry {

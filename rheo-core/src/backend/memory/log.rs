@@ -4,6 +4,7 @@ use crate::chunk::{ChunkReader, ChunkWriter, Record, RecordParts, StoredId};
 use crate::event::Event;
 use crate::id::IdGenerator;
 use crate::timestamp::Timestamp;
+use rand::rngs::SmallRng;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -45,16 +46,22 @@ impl Segment {
 }
 
 impl Log {
-    pub(super) fn new(stream: Arc<str>, partition: u32) -> Log {
+    pub(super) fn new(stream: Arc<str>, partition: u32, random: &mut SmallRng) -> Log {
         Log {
             stream,
             partition,
-            ids: IdGenerator::new(partition),
+            ids: IdGenerator::new(partition, random),
             segments: VecDeque::new(),
             first: 1,
             next: 1,
             bytes: 0,
         }
+    }
+
+    /// Gives up every event, for good.
+    pub(super) fn clear(&mut self) {
+        self.segments.clear();
+        (self.first, self.next, self.bytes) = (1, 1, 0);
     }
 
     pub(super) fn first(&self) -> u64 {

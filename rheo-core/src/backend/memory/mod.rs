@@ -57,16 +57,14 @@ struct BoundGroup {
     group: Arc<GroupEntry>,
 }
 
-impl BoundGroup {
-    /// That neither the stream nor the group was deleted.
-    #[inline]
-    fn check(&self) -> Result<()> {
-        self.stream.check()?;
-        if self.group.deleted.load(Ordering::Acquire) {
-            return Err(Error::group_not_found(&self.stream.name, &self.group.name));
-        }
-        Ok(())
+/// That neither the stream nor the group was deleted.
+#[inline]
+fn check(stream: &StreamEntry, group: &GroupEntry) -> Result<()> {
+    stream.check()?;
+    if group.deleted.load(Ordering::Acquire) {
+        return Err(Error::group_not_found(&stream.name, &group.name));
     }
+    Ok(())
 }
 
 /// The names of a stream and of one of its groups.
@@ -97,15 +95,16 @@ impl MemoryBackend {
     }
 
     /// Runs `work` on a stream. The registry is held meanwhile where the stream came by name, so `work` is short
-    /// and wakes nobody. What is deleted while it works counts as deleted before.
+    /// and wakes nobody.
+    ///
+    /// A stream or group may be deleted once it was found. Whoever deletes marks it first and takes each lock of its
+    /// content after that; so `work` that matters looks at the mark, by `check`, under such a lock.
     #[inline]
     fn with_stream<R>(&self, stream: StreamRef<'_>, work: impl FnOnce(&Arc<StreamEntry>) -> Result<R>) -> Result<R> {
         if let Some(entry) = stream.binding.and_then(Binding::get::<Arc<StreamEntry>>)
             && self.stands(entry)
         {
-            let result = work(entry);
-            entry.check()?;
-            return result;
+            return work(entry);
         }
         let streams = self.streams.read().unwrap_or_else(PoisonError::into_inner);
         let entry = streams.get(stream.name).ok_or_else(|| Error::stream_not_found(stream.name))?;
@@ -128,9 +127,7 @@ impl MemoryBackend {
             && self.stands(&bound.stream)
             && !bound.group.deleted.load(Ordering::Acquire)
         {
-            let result = work(&bound.stream, &bound.group);
-            bound.check()?;
-            return result;
+            return work(&bound.stream, &bound.group);
         }
         let groups = self.groups.read().unwrap_or_else(PoisonError::into_inner);
         let Some(bound) = groups.get(&GroupNames(group.stream, group.name)) else {
@@ -141,9 +138,7 @@ impl MemoryBackend {
         if let Some(binding) = group.binding {
             binding.set(Arc::clone(bound));
         }
-        let result = work(&bound.stream, &bound.group);
-        bound.check()?;
-        result
+        work(&bound.stream, &bound.group)
     }
 
     /// The entries of a group, kept beyond the registry's lock: for whatever is not short or wakes somebody.
@@ -184,6 +179,7 @@ impl MemoryBackend {
                 };
                 let mut freed = Freed::Nothing;
                 let mut progress = slot.progress.lock();
+                check(stream, group)?;
                 for (token, place) in tokens.iter().zip(results.iter_mut()) {
                     if has_foreign_receipt(token) && progress.is_held(token.sequence(), token.lease_id()) {
                         *place = Err(Error::receipt_mismatch(token));
@@ -395,7 +391,7 @@ impl Backend for MemoryBackend {
     }
 
     fn fetch(&self, group: GroupRef<'_>, request: &FetchRequest<'_>, leases: &mut Vec<Lease>) -> Result<Fetched> {
-        let result = self.with_group(group, |stream, group| {
+        self.with_group(group, |stream, group| {
             let scope = MemoryBackend::scope(stream, request.partitions)?;
             let now = self.clock.read();
             let (begin, number) = group.begin_with(scope);
@@ -415,14 +411,13 @@ impl Backend for MemoryBackend {
                     break;
                 }
             }
-            let due = due.filter(|_| leases.is_empty());
+            if !leases.is_empty() {
+                return Ok(Fetched { next_due: None, dead_letters });
+            }
+            check(stream, group)?;
             let next_due = due.map(|due| Duration::from_micros(due.saturating_sub(now.monotonic).max(0) as u64));
             Ok(Fetched { next_due, dead_letters })
-        });
-        if result.is_err() {
-            leases.clear();
-        }
-        result
+        })
     }
 
     fn settle(
@@ -452,14 +447,16 @@ impl Backend for MemoryBackend {
     fn lag(&self, group: GroupRef<'_>, partitions: Option<&[u32]>) -> Result<Lag> {
         self.with_group(group, |stream, group| {
             let scope = MemoryBackend::scope(stream, partitions)?;
-            Ok(group.lag(stream, scope.iter()))
+            let lag = group.lag(stream, scope.iter());
+            check(stream, group).map(|()| lag)
         })
     }
 
     fn group_info(&self, group: GroupRef<'_>, partitions: Option<&[u32]>) -> Result<GroupInfo> {
         self.with_group(group, |stream, group| {
             let scope = MemoryBackend::scope(stream, partitions)?;
-            Ok(group.info(stream, scope.iter(), self.clock.monotonic()))
+            let info = group.info(stream, scope.iter(), self.clock.monotonic());
+            check(stream, group).map(|()| info)
         })
     }
 
@@ -547,6 +544,10 @@ impl Fetching<'_> {
         let place = &stream.partitions[partition as usize];
         let slot = &group.partitions[partition as usize];
         let mut progress = slot.progress.lock();
+        // The fetch that finds nothing looks again at why.
+        if check(stream, group).is_err() {
+            return (None, 0);
+        }
         let terms = Terms {
             now,
             deadline: now.monotonic.saturating_add(lease_micros),
@@ -564,10 +565,7 @@ impl Fetching<'_> {
             let token = LeaseToken::new(context, partition, event.sequence(), lease_id, None, request.lease_ms);
             leases.push(Lease::new(token, event, attempt, now.wall, expires_at));
         });
-        // The context leads back to this group, and is taken away when that is deleted, after it is marked so.
-        if !stream.deleted.load(Ordering::Acquire) && !group.deleted.load(Ordering::Acquire) {
-            progress.context = Some(context);
-        }
+        progress.context = Some(context);
         slot.visited.store(number, Ordering::Relaxed);
         let next = if leases.is_empty() { progress.next_deadline() } else { None };
         (next, buried)

@@ -17,7 +17,6 @@ use crate::lease::{LeaseContext, LeaseId};
 use crate::limits::MAX_PASSED_OVER;
 use crate::timestamp::Timestamp;
 use parking_lot::Mutex;
-use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -115,7 +114,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Progress that has everything before `cursor` behind it.
-    pub(super) fn new(cursor: u64, ordering: Ordering) -> Progress {
+    pub(super) fn new(cursor: u64, ordering: Ordering, random: SmallRng) -> Progress {
         Progress {
             cursor,
             open: Open::default(),
@@ -129,7 +128,7 @@ impl Progress {
             keys: (ordering == Ordering::Key).then(KeyOrder::default),
             reader: None,
             context: None,
-            random: SmallRng::from_rng(&mut rand::rng()),
+            random,
         }
     }
 

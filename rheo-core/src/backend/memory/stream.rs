@@ -17,6 +17,8 @@ use crate::wakers::Wakers;
 use crossbeam_utils::CachePadded;
 use hashbrown::{DefaultHashBuilder, HashMap};
 use parking_lot::{Mutex, MutexGuard, RwLock};
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::hash::{BuildHasher, Hash};
@@ -73,8 +75,9 @@ impl Interest {
 
 impl StreamEntry {
     pub(super) fn new(name: Arc<str>, owner: u64, partition_count: u32) -> StreamEntry {
+        let mut random = SmallRng::from_os_rng();
         let partition = |number| {
-            let log = Mutex::new(Log::new(Arc::clone(&name), number));
+            let log = Mutex::new(Log::new(Arc::clone(&name), number, &mut random));
             CachePadded::new(Partition { log, high_watermark: AtomicU64::new(0) })
         };
         StreamEntry {
@@ -93,7 +96,7 @@ impl StreamEntry {
         self.partitions.len() as u32
     }
 
-    /// That the stream was not deleted.
+    /// That the stream was not deleted; see `MemoryBackend::with_stream`.
     #[inline]
     pub(super) fn check(&self) -> Result<()> {
         if self.deleted.load(Ordering::Acquire) { Err(Error::stream_not_found(&self.name)) } else { Ok(()) }
@@ -135,6 +138,7 @@ impl StreamEntry {
             let number = item.route(&self.name, self.partition_count())?;
             let partition = &self.partitions[number as usize];
             let mut log = partition.log.lock();
+            self.check()?;
             let event = push_new(&mut log, item, clock.now());
             partition.high_watermark.store(event.sequence(), Ordering::Release);
             drop(log);
@@ -168,6 +172,7 @@ impl StreamEntry {
         for (partition, guard) in &mut logs {
             *guard = Some(self.partitions[*partition as usize].log.lock());
         }
+        self.check()?;
         let now = clock.now();
         let mut events = Vec::with_capacity(items.len());
         for (item, route) in items.iter().zip(routes) {
@@ -357,8 +362,8 @@ impl StreamEntry {
         for shard in &self.ids {
             *shard.lock() = Ids::default();
         }
-        for (partition, number) in self.partitions.iter().zip(0..) {
-            *partition.log.lock() = Log::new(Arc::clone(&self.name), number);
+        for partition in &self.partitions {
+            partition.log.lock().clear();
             partition.high_watermark.store(0, Ordering::Release);
         }
         self.everybody()
