@@ -84,3 +84,39 @@ fn a_child_gives_up_what_it_inherited() {
         stop.store(true, Ordering::Relaxed);
     });
 }
+
+/// The registry of names is in order in the child, whatever threads of its parent were doing with it.
+#[test]
+fn a_child_opens_by_name_while_its_parent_does() {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for name in ["busy", "bee"] {
+            let stop = &stop;
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    drop(open("memory:", OpenOptions::new().name(name)).unwrap());
+                    assert!(get(name).is_none());
+                }
+            });
+        }
+        for _ in 0..50 {
+            // SAFETY: the child does what this test is about, and ends by `_exit`.
+            unsafe {
+                match libc::fork() {
+                    0 => {
+                        libc::alarm(20);
+                        let opened = open("memory:", OpenOptions::new().name("busy"));
+                        let found = get("busy").is_some();
+                        libc::_exit(i32::from(opened.is_err() || !found));
+                    }
+                    process => {
+                        let mut status = 0;
+                        assert_eq!(libc::waitpid(process, &raw mut status, 0), process);
+                        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "status {status}");
+                    }
+                }
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
