@@ -84,6 +84,9 @@
 /** The version of the ABI, as in `librheo.so.0`; `rheo_abi_version` gives the one of the library. */
 #define RHEO_ABI_VERSION 0
 
+/** Whether the library that is loaded fits this header. To be asked once, at the start; when it does not, stop. */
+#define RHEO_ABI_MATCHES() (rheo_abi_version() == RHEO_ABI_VERSION)
+
 /** The two arguments for a NUL-terminated string: pointer and length. Evaluates `text` twice. */
 #define RHEO_TEXT(text) (text), strlen(text)
 
@@ -351,7 +354,10 @@ typedef struct rheo_partition_info {
 /** The library's version as text, such as `"0.1.0"`: NUL-terminated, static. Any thread. */
 const char *rheo_version(void);
 
-/** The version of the ABI. When it is not `RHEO_ABI_VERSION`, the program and the library do not fit. Any thread. */
+/**
+ * The version of the ABI. When it is not `RHEO_ABI_VERSION`, the program and the library do not fit: see
+ * `RHEO_ABI_MATCHES`. Any thread.
+ */
 uint32_t rheo_abi_version(void);
 
 /**

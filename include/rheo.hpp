@@ -13,11 +13,10 @@
 //
 // - Whatever fails throws rheo::error. What a function may throw is what its comment in rheo.h lists as statuses.
 //   Where there may be nothing, that is no error: an empty list or an empty std::optional.
-// - Handles are move-only and may be destroyed in any order. One that was moved from is empty; using it throws
-//   invalid_argument.
+// - Handles are move-only and may be destroyed in any order. One that was moved from is empty: its operations throw
+//   invalid_argument, what only reads it gives nothing, and as options it says nothing.
 // - A std::string_view, an event_view or a lease_view that a handle gives borrows from that handle: it is good until
-// the
-//   handle is destroyed or refilled. clone() gives an event or a lease that stands by itself.
+//   the handle is destroyed or refilled. clone() gives an event or a lease that stands by itself.
 // - Instances, streams, groups and interrupts may be used by any number of threads at once; that is what const means
 //   on their operations. Everything else is for one thread at a time, or for several that only read it.
 // - Options that are not set are the contract's defaults, and options with nothing set cost nothing. Times are
@@ -149,6 +148,11 @@ inline std::string_view text(rheo_bytes bytes) noexcept {
 /// The same where there may be nothing.
 inline std::optional<std::string_view> optional_text(rheo_bytes bytes) noexcept {
     return bytes.data == nullptr ? std::nullopt : std::optional(text(bytes));
+}
+
+/// A text as rheo.h has it.
+inline rheo_bytes to_bytes(std::string_view text) noexcept {
+    return {reinterpret_cast<const std::uint8_t *>(text.data()), text.size()};
 }
 
 /// An owned handle of rheo.h.
@@ -661,6 +665,10 @@ public:
 
     /// What ends the wait early. Kept alive by these options.
     fetch_options &interrupt(const rheo::interrupt &interrupt) & {
+        if (interrupt.handle() == nullptr) {
+            // One that was moved from would leave a wait that nothing ends: says so as a call of it does.
+            interrupt.fire();
+        }
         return with(rheo_fetch_options_set_interrupt, interrupt.handle());
     }
     fetch_options interrupt(const rheo::interrupt &by) && { return std::move(interrupt(by)); }
@@ -1072,34 +1080,62 @@ lease detail::lease_fields<Self>::clone() const {
 class lease_list : public detail::list<lease_view, rheo_lease_list, rheo_lease_list_new, rheo_lease_list_len,
                                        rheo_lease_list_get, rheo_lease_list_free> {};
 
-/// Leases as a parameter: a lease_list as it is, or any range of leases, whose addresses are collected. Borrows.
+namespace detail {
+
+/// Whether an element of a range is a token.
+template <class Element>
+inline constexpr bool is_token = std::is_convertible_v<Element, std::string_view>;
+
+/// Whether a lease_set can borrow an element of a range: a lease or a token that lies there, or a view of one.
+template <class Element>
+constexpr bool is_borrowable() noexcept {
+    constexpr bool fits = is_token<Element> || std::is_constructible_v<lease_view, Element>;
+    constexpr bool lasts = std::is_reference_v<Element> || std::is_trivially_copyable_v<Element>;
+    return fits && lasts;
+}
+
+} // namespace detail
+
+/// Leases as a parameter: a lease_list as it is, or any range of leases or of tokens. Borrows.
 class lease_set {
 public:
+    /// No leases.
+    lease_set() noexcept = default;
     /// All leases of a list.
     lease_set(const lease_list &leases) noexcept : list_(leases.handle()) {}
     /// These leases.
     lease_set(std::initializer_list<lease_view> leases) { collect(leases); }
-    /// The leases of a range, such as a std::vector<rheo::lease>.
-    template <class Range, class = decltype(lease_view(*std::begin(std::declval<const Range &>())))>
-    lease_set(const Range &leases) {
-        collect(leases);
+    /// The leases of these tokens.
+    lease_set(std::initializer_list<std::string_view> tokens) { collect(tokens); }
+    /// What a range holds: leases, such as a std::vector<rheo::lease>, or tokens, such as a std::vector<std::string>.
+    template <class Range, class Element = decltype(*std::begin(std::declval<const Range &>())),
+              class = std::enable_if_t<detail::is_borrowable<Element>()>>
+    lease_set(const Range &range) {
+        collect(range);
     }
 
     /// The list, if it was made from one.
     const rheo_lease_list *list() const noexcept { return list_; }
-    /// The addresses, if not.
+    /// The leases, if it was made from leases.
     const std::vector<const rheo_lease *> &leases() const noexcept { return leases_; }
+    /// The tokens, if it was made from tokens.
+    const std::vector<rheo_bytes> &tokens() const noexcept { return tokens_; }
 
 private:
     template <class Range>
-    void collect(const Range &leases) {
-        for (const auto &lease : leases) {
-            leases_.push_back(lease_view(lease).handle());
+    void collect(const Range &range) {
+        for (const auto &element : range) {
+            if constexpr (detail::is_token<decltype(element)>) {
+                tokens_.push_back(detail::to_bytes(element));
+            } else {
+                leases_.push_back(lease_view(element).handle());
+            }
         }
     }
 
     const rheo_lease_list *list_ = nullptr;
     std::vector<const rheo_lease *> leases_;
+    std::vector<rheo_bytes> tokens_;
 };
 
 /// What came of settling many leases: one result each, in order. Can be filled again.
@@ -1139,61 +1175,116 @@ public:
 
 namespace detail {
 
-/// Settling, the same through an instance and through a group: a lease says by itself where it belongs. Everything here
-/// takes a lease or its token. What fails throws; error::settle_class says what to conclude.
-template <class Self>
+/// The functions that settle through an instance.
+struct instance_settles {
+    static constexpr auto ack = rheo_instance_ack;
+    static constexpr auto ack_token = rheo_instance_ack_token;
+    static constexpr auto ack_many = rheo_instance_ack_many;
+    static constexpr auto ack_list = rheo_instance_ack_list;
+    static constexpr auto ack_tokens = rheo_instance_ack_tokens;
+    static constexpr auto retry = rheo_instance_retry;
+    static constexpr auto retry_token = rheo_instance_retry_token;
+    static constexpr auto retry_many = rheo_instance_retry_many;
+    static constexpr auto retry_list = rheo_instance_retry_list;
+    static constexpr auto retry_tokens = rheo_instance_retry_tokens;
+    static constexpr auto reject = rheo_instance_reject;
+    static constexpr auto reject_token = rheo_instance_reject_token;
+    static constexpr auto reject_many = rheo_instance_reject_many;
+    static constexpr auto reject_list = rheo_instance_reject_list;
+    static constexpr auto reject_tokens = rheo_instance_reject_tokens;
+    static constexpr auto release = rheo_instance_release;
+    static constexpr auto release_token = rheo_instance_release_token;
+    static constexpr auto release_many = rheo_instance_release_many;
+    static constexpr auto release_list = rheo_instance_release_list;
+    static constexpr auto release_tokens = rheo_instance_release_tokens;
+    static constexpr auto renew = rheo_instance_renew;
+    static constexpr auto renew_token = rheo_instance_renew_token;
+    static constexpr auto renew_many = rheo_instance_renew_many;
+    static constexpr auto renew_list = rheo_instance_renew_list;
+    static constexpr auto renew_tokens = rheo_instance_renew_tokens;
+};
+
+/// The functions that settle through a group.
+struct group_settles {
+    static constexpr auto ack = rheo_group_ack;
+    static constexpr auto ack_token = rheo_group_ack_token;
+    static constexpr auto ack_many = rheo_group_ack_many;
+    static constexpr auto ack_list = rheo_group_ack_list;
+    static constexpr auto ack_tokens = rheo_group_ack_tokens;
+    static constexpr auto retry = rheo_group_retry;
+    static constexpr auto retry_token = rheo_group_retry_token;
+    static constexpr auto retry_many = rheo_group_retry_many;
+    static constexpr auto retry_list = rheo_group_retry_list;
+    static constexpr auto retry_tokens = rheo_group_retry_tokens;
+    static constexpr auto reject = rheo_group_reject;
+    static constexpr auto reject_token = rheo_group_reject_token;
+    static constexpr auto reject_many = rheo_group_reject_many;
+    static constexpr auto reject_list = rheo_group_reject_list;
+    static constexpr auto reject_tokens = rheo_group_reject_tokens;
+    static constexpr auto release = rheo_group_release;
+    static constexpr auto release_token = rheo_group_release_token;
+    static constexpr auto release_many = rheo_group_release_many;
+    static constexpr auto release_list = rheo_group_release_list;
+    static constexpr auto release_tokens = rheo_group_release_tokens;
+    static constexpr auto renew = rheo_group_renew;
+    static constexpr auto renew_token = rheo_group_renew_token;
+    static constexpr auto renew_many = rheo_group_renew_many;
+    static constexpr auto renew_list = rheo_group_renew_list;
+    static constexpr auto renew_tokens = rheo_group_renew_tokens;
+};
+
+/// Settling, through an instance or a group. A lease says by itself where it belongs; a group settles its own leases
+/// only, another's is stale there. Everything here takes leases or their tokens. What fails throws;
+/// error::settle_class says what to conclude.
+template <class Self, class Settles>
 class settling {
 public:
     /// Ends a claim: the work is done.
-    void ack(lease_view lease) const { call(rheo_instance_ack, self(), lease.handle()); }
+    void ack(lease_view lease) const { call(Settles::ack, self(), lease.handle()); }
     /// The same by token.
-    void ack(std::string_view token) const { call(rheo_instance_ack_token, self(), token.data(), token.size()); }
+    void ack(std::string_view token) const { call(Settles::ack_token, self(), token.data(), token.size()); }
 
     /// Gives a delivery back for another attempt after a delay; dead-letters it when it has had max_attempts. At most
     /// 1 KiB of a reason is kept, here and in reject.
     void retry(lease_view lease, std::string_view reason = {}, std::chrono::milliseconds delay_ms = {}) const {
-        call(rheo_instance_retry, self(), lease.handle(), reason.data(), reason.size(), delay_ms.count());
+        call(Settles::retry, self(), lease.handle(), reason.data(), reason.size(), delay_ms.count());
     }
     /// The same by token.
     void retry(std::string_view token, std::string_view reason = {}, std::chrono::milliseconds delay_ms = {}) const {
-        call(rheo_instance_retry_token, self(), token.data(), token.size(), reason.data(), reason.size(),
-             delay_ms.count());
+        call(Settles::retry_token, self(), token.data(), token.size(), reason.data(), reason.size(), delay_ms.count());
     }
 
     /// Makes a delivery a dead letter.
     void reject(lease_view lease, std::string_view reason = {}) const {
-        call(rheo_instance_reject, self(), lease.handle(), reason.data(), reason.size());
+        call(Settles::reject, self(), lease.handle(), reason.data(), reason.size());
     }
     /// The same by token.
     void reject(std::string_view token, std::string_view reason = {}) const {
-        call(rheo_instance_reject_token, self(), token.data(), token.size(), reason.data(), reason.size());
+        call(Settles::reject_token, self(), token.data(), token.size(), reason.data(), reason.size());
     }
 
     /// Gives a delivery back unworked: available at once, and the attempt does not count.
-    void release(lease_view lease) const { call(rheo_instance_release, self(), lease.handle()); }
+    void release(lease_view lease) const { call(Settles::release, self(), lease.handle()); }
     /// The same by token.
-    void release(std::string_view token) const {
-        call(rheo_instance_release_token, self(), token.data(), token.size());
-    }
+    void release(std::string_view token) const { call(Settles::release_token, self(), token.data(), token.size()); }
 
     /// Extends a claim to so long from now, as long as it was asked for when not given; gives when it then expires.
     time_point renew(lease_view lease, std::optional<std::chrono::milliseconds> lease_ms = {}) const {
         const std::int64_t duration = lease_ms.value_or(std::chrono::milliseconds()).count();
         std::int64_t expires_at = 0;
-        call(rheo_instance_renew, self(), lease.handle(), lease_ms ? &duration : nullptr, &expires_at);
+        call(Settles::renew, self(), lease.handle(), lease_ms ? &duration : nullptr, &expires_at);
         return from_micros(expires_at);
     }
     /// The same by token.
     time_point renew(std::string_view token, std::optional<std::chrono::milliseconds> lease_ms = {}) const {
         const std::int64_t duration = lease_ms.value_or(std::chrono::milliseconds()).count();
         std::int64_t expires_at = 0;
-        call(rheo_instance_renew_token, self(), token.data(), token.size(), lease_ms ? &duration : nullptr,
-             &expires_at);
+        call(Settles::renew_token, self(), token.data(), token.size(), lease_ms ? &duration : nullptr, &expires_at);
         return from_micros(expires_at);
     }
 
-    /// Acks many: one result per lease, in order; one that fails changes nothing for the others and throws nothing. At
-    /// most 10,000, here and in those that follow.
+    /// Acks many: one result per lease, in order; one that fails changes nothing for the others and throws nothing, a
+    /// malformed token neither. At most 10,000, here and in those that follow.
     results ack_many(const lease_set &leases) const {
         results results;
         ack_many_into(leases, results);
@@ -1201,43 +1292,48 @@ public:
     }
     /// The same into results that are filled again.
     void ack_many_into(const lease_set &leases, results &results) const {
-        many(rheo_instance_ack_list, rheo_instance_ack_many, leases, results);
+        many(Settles::ack_list, Settles::ack_many, Settles::ack_tokens, leases, results);
     }
     /// Retries many, with one reason and one delay for all.
     results retry_many(const lease_set &leases, std::string_view reason = {},
                        std::chrono::milliseconds delay_ms = {}) const {
         results results;
-        many(rheo_instance_retry_list, rheo_instance_retry_many, leases, results, reason.data(), reason.size(),
-             delay_ms.count());
+        many(Settles::retry_list, Settles::retry_many, Settles::retry_tokens, leases, results, reason.data(),
+             reason.size(), delay_ms.count());
         return results;
     }
     /// Rejects many, with one reason for all.
     results reject_many(const lease_set &leases, std::string_view reason = {}) const {
         results results;
-        many(rheo_instance_reject_list, rheo_instance_reject_many, leases, results, reason.data(), reason.size());
+        many(Settles::reject_list, Settles::reject_many, Settles::reject_tokens, leases, results, reason.data(),
+             reason.size());
         return results;
     }
     /// Releases many.
     results release_many(const lease_set &leases) const {
         results results;
-        many(rheo_instance_release_list, rheo_instance_release_many, leases, results);
+        many(Settles::release_list, Settles::release_many, Settles::release_tokens, leases, results);
         return results;
     }
     /// Renews many; results::expires_at says until when.
     results renew_many(const lease_set &leases, std::optional<std::chrono::milliseconds> lease_ms = {}) const {
         const std::int64_t duration = lease_ms.value_or(std::chrono::milliseconds()).count();
         results results;
-        many(rheo_instance_renew_list, rheo_instance_renew_many, leases, results, lease_ms ? &duration : nullptr);
+        many(Settles::renew_list, Settles::renew_many, Settles::renew_tokens, leases, results,
+             lease_ms ? &duration : nullptr);
         return results;
     }
 
 private:
-    const rheo_instance *self() const noexcept { return static_cast<const Self &>(*this).settles_through(); }
+    auto self() const noexcept { return static_cast<const Self &>(*this).handle(); }
 
-    template <class List, class Many, class... Arguments>
-    void many(List list, Many many, const lease_set &leases, results &results, Arguments... arguments) const {
+    template <class List, class Many, class Tokens, class... Arguments>
+    void many(List list, Many many, Tokens tokens, const lease_set &leases, results &results,
+              Arguments... arguments) const {
         if (leases.list() != nullptr) {
             call(list, self(), leases.list(), arguments..., results.to_fill());
+        } else if (!leases.tokens().empty()) {
+            call(tokens, self(), leases.tokens().data(), leases.tokens().size(), arguments..., results.to_fill());
         } else {
             call(many, self(), leases.leases().data(), leases.leases().size(), arguments..., results.to_fill());
         }
@@ -1409,7 +1505,7 @@ inline capabilities get_capabilities(const rheo_instance *instance) {
 inline std::vector<rheo_bytes> to_bytes(const std::vector<std::string_view> &texts) {
     std::vector<rheo_bytes> bytes;
     for (const std::string_view text : texts) {
-        bytes.push_back({reinterpret_cast<const std::uint8_t *>(text.data()), text.size()});
+        bytes.push_back(to_bytes(text));
     }
     return bytes;
 }
@@ -1491,9 +1587,10 @@ private:
     detail::owned<rheo_stream, rheo_stream_free> handle_;
 };
 
-/// A group, its names resolved once: the operations of instance without the names, and faster. Keeps the instance open.
-/// Whether the group exists shows at the first use. Any thread.
-class group : public detail::settling<group> {
+/// A group, its names resolved once: the operations of instance without the names, and faster. It settles its own
+/// leases only: another group's is stale_lease. Keeps the instance open. Whether the group exists shows at the first
+/// use. Any thread.
+class group : public detail::settling<group, detail::group_settles> {
 public:
     /// Takes over a group of rheo.h.
     explicit group(rheo_group *owned) noexcept : handle_(owned) {}
@@ -1551,15 +1648,12 @@ public:
     const rheo_group *handle() const noexcept { return handle_.get(); }
 
 private:
-    friend settling;
-    const rheo_instance *settles_through() const noexcept { return rheo_group_instance(handle()); }
-
     detail::owned<rheo_group, rheo_group_free> handle_;
 };
 
 /// One opened backend. clone() gives a further handle of the same instance; the last one that is destroyed closes it.
 /// Any thread.
-class instance : public detail::settling<instance> {
+class instance : public detail::settling<instance, detail::instance_settles> {
 public:
     /// Takes over an instance of rheo.h.
     explicit instance(rheo_instance *owned) noexcept : handle_(owned) {}
@@ -1754,9 +1848,6 @@ public:
     const rheo_instance *handle() const noexcept { return handle_.get(); }
 
 private:
-    friend settling;
-    const rheo_instance *settles_through() const noexcept { return handle(); }
-
     detail::owned<rheo_instance, rheo_instance_free> handle_;
 };
 
@@ -1768,8 +1859,13 @@ inline instance group::instance() const {
     return rheo::instance(detail::make<rheo_instance>(rheo_instance_clone, rheo_group_instance(handle())));
 }
 
-/// Opens an instance: `memory:` (other schemes come with other builds).
+/// Opens an instance: `memory:` (other schemes come with other builds). Where the library that is loaded does not fit
+/// this header, nothing can be asked of it: that is a std::logic_error.
 inline instance open(std::string_view url = "memory:", const open_options &options = {}) {
+    if (!RHEO_ABI_MATCHES()) {
+        throw std::logic_error("rheo.hpp is of ABI " + std::to_string(RHEO_ABI_VERSION) + ", the librheo loaded of " +
+                               std::to_string(rheo_abi_version()) + ": install the two together");
+    }
     return instance(detail::make<rheo_instance>(rheo_instance_open, url.data(), url.size(), options.handle()));
 }
 
@@ -1784,6 +1880,7 @@ inline std::string_view version() noexcept {
 }
 
 /// The version of the binary interface of the library that is loaded; that of this header is RHEO_ABI_VERSION.
+/// open() compares the two.
 inline std::uint32_t abi_version() noexcept {
     return rheo_abi_version();
 }

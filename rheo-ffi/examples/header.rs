@@ -100,6 +100,9 @@ fn macros() -> String {
 /** The version of the ABI, as in `librheo.so.{abi}`; `rheo_abi_version` gives the one of the library. */
 #define RHEO_ABI_VERSION {abi}
 
+/** Whether the library that is loaded fits this header. To be asked once, at the start; when it does not, stop. */
+#define RHEO_ABI_MATCHES() (rheo_abi_version() == RHEO_ABI_VERSION)
+
 /** The two arguments for a NUL-terminated string: pointer and length. Evaluates `text` twice. */
 #define RHEO_TEXT(text) (text), strlen(text)
 

@@ -63,7 +63,7 @@ static rheo_instance *open_with_manual_clock(const char *name) {
 
 static void versions_and_features(void) {
     CHECK(strcmp(rheo_version(), RHEO_VERSION) == 0);
-    CHECK(rheo_abi_version() == RHEO_ABI_VERSION);
+    CHECK(rheo_abi_version() == RHEO_ABI_VERSION && RHEO_ABI_MATCHES());
     CHECK(rheo_has_feature(RHEO_TEXT("memory")) && !rheo_has_feature(RHEO_TEXT("punch-cards")));
     CHECK(strcmp(rheo_status_name(RHEO_ERROR_STALE_LEASE), "stale_lease") == 0);
     CHECK(rheo_status_settle_class(RHEO_ERROR_STALE_LEASE) == RHEO_SETTLE_LOST);

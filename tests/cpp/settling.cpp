@@ -1,8 +1,10 @@
-// Settling: one lease, its token, many; through the instance and through the group.
+// Settling: one lease, its token, many, many tokens; through the instance and through the group.
 
 #include "check.hpp"
 
 #include <array>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -127,6 +129,103 @@ void many_of_any_range() {
     CHECK(shop.db.ack_many(std::vector<rheo::lease>()).size() == 0);
 }
 
+// The tokens of leases, as they would arrive from elsewhere.
+std::vector<std::string> tokens_of(const rheo::lease_list &leases) {
+    std::vector<std::string> tokens;
+    for (const rheo::lease_view lease : leases) {
+        tokens.emplace_back(lease.token());
+    }
+    return tokens;
+}
+
+// All that can be done with many tokens, through an instance or a group.
+template <class Through>
+void settles_many_tokens(const Through &through, const shop &shop) {
+    std::vector<std::string> tokens = tokens_of(shop.billing.fetch());
+    CHECK(tokens.size() == 3);
+    tokens.insert(tokens.begin() + 1, "malformed");
+    const rheo::results renewed = through.renew_many(tokens, milliseconds(7));
+    CHECK(renewed.size() == 4 && renewed.failed() == 1);
+    CHECK(renewed.status(1) == rheo::status::invalid_argument);
+    CHECK(renewed.expires_at(3) == shop.db.now() + milliseconds(7));
+    CHECK(through.renew_many(tokens).expires_at(0) == shop.db.now() + milliseconds(30'000));
+
+    CHECK(through.release_many(tokens).failed() == 1);
+    CHECK(shop.billing.info().available_count == 3);
+
+    tokens = tokens_of(shop.billing.fetch());
+    through.retry_many(tokens, "again", milliseconds(5)).check();
+    CHECK(shop.billing.info().delayed_count == 3);
+    shop.db.advance_clock(milliseconds(5));
+
+    tokens = tokens_of(shop.billing.fetch());
+    through.reject_many(tokens, "enough").check();
+    CHECK(shop.billing.dead_letters()[2].reason == "enough");
+    CHECK(shop.billing.replay(rheo::replay_options().from_sequence(0)) == 3);
+
+    tokens = tokens_of(shop.billing.fetch());
+    const std::string_view view = tokens[1];
+    through.ack_many({tokens[0].c_str(), view}).check();
+    CHECK(shop.billing.info().inflight_count == 1);
+    rheo::results results;
+    through.ack_many_into(std::vector<std::string_view>{view, tokens[2]}, results);
+    CHECK(results.size() == 2 && results.status(0) == rheo::status::stale_lease && results.failed() == 1);
+    CHECK(shop.billing.lag().total == 0);
+    CHECK(through.ack_many(std::vector<std::string>()).size() == 0);
+}
+
+void many_by_their_tokens() {
+    const shop through_the_instance(3);
+    settles_many_tokens(through_the_instance.db, through_the_instance);
+    const shop through_the_group(3);
+    settles_many_tokens(through_the_group.billing, through_the_group);
+}
+
+void a_group_settles_its_own_leases_only() {
+    const shop shop(2);
+    shop.db.create_group("orders", "shipping");
+    const rheo::group shipping = shop.db.group("orders", "shipping");
+    const rheo::lease_list leases = shop.billing.fetch();
+    const rheo::lease_view lease = leases[0];
+    const std::string token(lease.token());
+    CHECK_THROWS(stale_lease, shipping.ack(lease));
+    CHECK_THROWS(stale_lease, shipping.ack(token));
+    CHECK_THROWS(stale_lease, shipping.retry(lease));
+    CHECK_THROWS(stale_lease, shipping.retry(token));
+    CHECK_THROWS(stale_lease, shipping.reject(lease));
+    CHECK_THROWS(stale_lease, shipping.reject(token));
+    CHECK_THROWS(stale_lease, shipping.release(lease));
+    CHECK_THROWS(stale_lease, shipping.release(token));
+    CHECK_THROWS(stale_lease, shipping.renew(lease));
+    CHECK_THROWS(stale_lease, shipping.renew(token));
+
+    // The same in each form of many: a list, leases, tokens.
+    const auto all_are_stale = [](const rheo::results &results) {
+        return results.failed() == 2 && results.status(0) == rheo::status::stale_lease &&
+               results.status(1) == rheo::status::stale_lease;
+    };
+    const rheo::lease_set by_list = leases;
+    const rheo::lease_set by_lease = {leases[0], leases[1]};
+    const rheo::lease_set by_token = {leases[0].token(), leases[1].token()};
+    for (const rheo::lease_set *set : {&by_list, &by_lease, &by_token}) {
+        CHECK(all_are_stale(shipping.ack_many(*set)));
+        CHECK(all_are_stale(shipping.retry_many(*set)));
+        CHECK(all_are_stale(shipping.reject_many(*set)));
+        CHECK(all_are_stale(shipping.release_many(*set)));
+        CHECK(all_are_stale(shipping.renew_many(*set)));
+    }
+
+    // Nothing happened to either group, and one's own among others still settles.
+    CHECK(shop.billing.info().inflight_count == 2 && shipping.lag().total == 2);
+    const rheo::lease_list own = shipping.fetch(rheo::fetch_options().limit(1));
+    const rheo::results mixed = shipping.ack_many({lease, own[0]});
+    CHECK(mixed.status(0) == rheo::status::stale_lease && mixed.status(1) == rheo::status::ok);
+    CHECK(shop.billing.info().inflight_count == 2 && shipping.lag().total == 1);
+    shop.billing.ack(lease);
+    shop.db.ack(leases[1]);
+    CHECK(shop.billing.lag().total == 0);
+}
+
 } // namespace
 
 int main() {
@@ -135,4 +234,6 @@ int main() {
     a_kept_lease_settles_after_its_list_is_gone();
     many_of_a_list();
     many_of_any_range();
+    many_by_their_tokens();
+    a_group_settles_its_own_leases_only();
 }

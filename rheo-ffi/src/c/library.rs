@@ -16,7 +16,8 @@ pub extern "C" fn rheo_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// The version of the ABI. When it is not `RHEO_ABI_VERSION`, the program and the library do not fit. Any thread.
+/// The version of the ABI. When it is not `RHEO_ABI_VERSION`, the program and the library do not fit: see
+/// `RHEO_ABI_MATCHES`. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn rheo_abi_version() -> u32 {
     const VERSION: u32 = match u32::from_str_radix(env!("RHEO_ABI_VERSION"), 10) {

@@ -15,7 +15,6 @@ use rheo_core::{
 use std::ops::ControlFlow;
 use std::ptr;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Panics wherever it can.
 struct Panics;
