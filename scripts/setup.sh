@@ -20,13 +20,14 @@ nm binutils
 python3 python3
 valgrind valgrind'
     wanted='clang-format clang-format
-shellcheck shellcheck'
+shellcheck shellcheck
+/usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-* clang-14 libclang-rt-14-dev'
 fi
 
-# The packages on stdin whose command is not there.
+# The packages on stdin whose command (or file) is not there.
 missing() {
     while read -r command packages; do
-        [[ -z $command ]] || command -v "$command" >/dev/null || printf '%s ' "$packages"
+        [[ -z $command ]] || command -v "$command" >/dev/null || compgen -G "$command" >/dev/null || printf '%s ' "$packages"
     done
 }
 

@@ -79,6 +79,7 @@ done
 after=build stage programs scripts/check_programs.sh
 after=build-shipped stage bench-builds scripts/compile.sh build/bench/abi release bench/abi.c
 after=build-shipped stage readme scripts/check_readme.py
+after=build-shipped stage examples scripts/check_examples.sh
 after=build-shipped stage demo make --no-print-directory demo
 
 [[ ${#names[@]} -gt 0 ]] || fail "no stage is called:$only"
