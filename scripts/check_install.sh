@@ -61,6 +61,6 @@ for libdir in lib lib/x86_64-linux-gnu; do
     make --no-print-directory uninstall PREFIX="$place/moved" LIBDIR="$libdir"
     left=$(find "$place/moved" ! -type d)
     [[ -z $left ]] || fail "uninstall leaves: $left"
-    rm -rf "$place"/*
+    rm -rf "${place:?}"/*
 done
 printf '%d passed, 0 failed, 0 skipped\n' "$passed"

@@ -25,6 +25,7 @@ files=(include/rheo.h include/rheo.hpp
 # fill_in TEMPLATE FOLDER SYSTEM_LIBRARIES: a file of packaging/ with the names of this installation.
 fill_in() {
     mkdir -p "$to/$2"
+    # shellcheck disable=SC2001  # bash's own replacement has no such pattern
     sed -e "s|@VERSION@|$version|; s|@ABI_VERSION@|$abi_version|; s|@LIBDIR@|$libdir|; s|@SYSTEM_LIBRARIES@|$3|" \
         -e "s|@UP@|$(sed 's|[^/]*|..|g' <<<"$libdir")|" "packaging/$1.in" >"$to/$2/$1"
     chmod 644 "$to/$2/$1"
