@@ -125,7 +125,7 @@ def table(times: dict[str, float]) -> str:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--turns", type=int, default=5, help="how often each program runs (default 5)")
+    arguments.add_argument("--turns", type=int, default=9, help="how often each program runs (default 9)")
     arguments.add_argument("--rounds", type=int, default=5, help="rounds within a run (default 5)")
     arguments.add_argument("--write", type=Path, help="the document whose figures are to be replaced")
     options = arguments.parse_args()
