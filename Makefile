@@ -19,6 +19,7 @@ test: build/set-up-test ## everything: layout, lints, Rust tests, scenarios, C a
 bench: lib build/set-up-test ## the engine and the C library against their floors; WRITE=1 notes them in docs/benchmarks.md
 	@scripts/compile.sh build/bench/abi release bench/abi.c
 	@python3 bench/run.py $(if $(WRITE),--write docs/benchmarks.md)
+	@cargo bench --quiet --locked -p rheo-core --bench engine -- --quick --noplot
 
 fuzz: build/set-up-test ## random programs of C calls for SECONDS=600; KEEP=1 keeps the inputs that reach the most
 	@scripts/fuzz.sh $(or $(SECONDS),600) $(if $(KEEP),--keep)
