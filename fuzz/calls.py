@@ -53,15 +53,16 @@ VALUES = {
 
 
 def parse(header: str):
-    """The handles, the types that are integers, and the functions as (result, name, parameters)."""
+    """The handles, the types that are integers, those of callbacks, and the functions: (result, name, parameters)."""
     text = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
     handles = sorted(set(re.findall(r"typedef struct (rheo_\w+) \1;", text)))
     integers = re.findall(r"typedef int32_t (rheo_\w+);", text)
+    callbacks = re.findall(r"typedef \w+ \(\*(rheo_\w+)\)", text)
     functions = []
     for result, name, parameters in re.findall(r"^(\w[\w ]*?[ *]+)(rheo_\w+)\(([^;{]*?)\);", text, re.M | re.S):
         split = [re.fullmatch(r"(.+?[ *])(\w+)", " ".join(one.split())) for one in parameters.split(",")]
         functions.append((result.strip(), name, [(one[1].strip(), one[2]) for one in split if one]))
-    return handles, integers, functions
+    return handles, integers, callbacks, functions
 
 
 def short(handle: str) -> str:
@@ -72,7 +73,7 @@ def is_free(name: str, handles) -> bool:
     return name.endswith("_free") and name.removesuffix("_free") in handles
 
 
-def write_call(result: str, name: str, parameters, handles, integers) -> list[str]:
+def write_call(result: str, name: str, parameters, handles, integers, callbacks) -> list[str]:
     """One function of C that makes the call: what comes before it, the call, and what is checked after it."""
     before, arguments, after = [], [], []
     names = {parameter for _, parameter in parameters}
@@ -118,6 +119,9 @@ def write_call(result: str, name: str, parameters, handles, integers) -> list[st
             before.append(f"{kind} {parameter} = {NUMBERS[kind]};")
         elif kind in integers:
             before.append(f"{kind} {parameter} = take_constant();")
+        elif kind in callbacks or kind == "void *":
+            # No callback, and so nothing for it to be given.
+            before.append(f"{kind} {parameter} = NULL;")
         else:
             sys.exit(f"{name}: fuzz/calls.py has no rule for the parameter `{kind} {parameter}`; give it one")
 
@@ -146,10 +150,10 @@ def write_call(result: str, name: str, parameters, handles, integers) -> list[st
 
 def main() -> None:
     with open(sys.argv[1], encoding="utf-8") as file:
-        handles, integers, functions = parse(file.read())
+        handles, integers, callbacks, functions = parse(file.read())
     lines = [f"/* Written by fuzz/calls.py: {len(functions)} functions. */", ""]
     for function in functions:
-        lines += write_call(*function, handles, integers)
+        lines += write_call(*function, handles, integers, callbacks)
     lines.append("static const struct { const char *name; void (*call)(void); } calls[] = {")
     lines += [f'    {{"{name}", call_{name}}},' for _, name, _ in functions]
     lines.append("};")

@@ -57,4 +57,9 @@ if [[ $purpose == test ]]; then
             rustup component add "$component" >"$log" 2>&1 ||
             fail "missing: $component for Rust $version; with rustup: rustup component add $component"
     done
+    # Where there is a nightly Rust, thread sanitizer and Miri can run; see docs/safety.md.
+    if rustc +nightly --version >/dev/null 2>&1 && ! cargo +nightly miri --version >/dev/null 2>&1; then
+        rustup component add --toolchain nightly rust-src miri >"$log" 2>&1 ||
+            printf '== set-up: some checks will be skipped; to have them: rustup component add --toolchain nightly rust-src miri\n'
+    fi
 fi

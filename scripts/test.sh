@@ -31,7 +31,7 @@ record() {
 }
 
 # stage NAME COMMAND…: runs the command. With `after=OTHER` before it, only if that stage did not fail; with
-# `tool=COMMAND` before it, only if that is installed.
+# `tool=COMMAND` before it, only if that is installed. A command that ends with 77 was skipped, and said why.
 stage() {
     local name=$1 log=$logs/$1.log started=$SECONDS
     shift
@@ -43,6 +43,8 @@ stage() {
         record "$name" skipped 0 "$tool is not installed"
     elif "$@" >"$log" 2>&1 </dev/null; then
         record "$name" ok $((SECONDS - started)) "$(count "$log")"
+    elif [[ $? == 77 ]]; then
+        record "$name" skipped $((SECONDS - started)) "$(tail -n 1 "$log")"
     else
         record "$name" FAILED $((SECONDS - started)) "$(count "$log")"
         printf -- '-- %s\n' "$*"
@@ -81,6 +83,12 @@ after=build-shipped stage bench-builds scripts/compile.sh build/bench/abi releas
 after=build-shipped stage readme scripts/check_readme.py
 after=build-shipped stage examples scripts/check_examples.sh
 after=build-shipped stage demo make --no-print-directory demo
+
+# Memory and threads: docs/safety.md
+stage fuzz scripts/fuzz.sh 30
+stage address-sanitizer scripts/check_sanitizers.sh address
+stage thread-sanitizer scripts/check_sanitizers.sh thread
+stage miri scripts/check_miri.sh
 
 [[ ${#names[@]} -gt 0 ]] || fail "no stage is called:$only"
 declare -A total=([ok]=0 [FAILED]=0 [skipped]=0)

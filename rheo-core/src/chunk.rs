@@ -1,5 +1,5 @@
 //! Where event bytes live: chunks of memory, shared by reference counts, filled once from the front
-//! and never changed afterwards. This is the only module of the library with `unsafe` memory access.
+//! and never changed afterwards. What is `unsafe` elsewhere is listed in docs/safety.md.
 //!
 //! A chunk belongs to one partition of one stream and says so, so that an [`Event`](crate::Event) is a
 //! reference to its chunk and an offset: reading, leasing and handing out payloads copies nothing.

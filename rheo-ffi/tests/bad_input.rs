@@ -137,7 +137,11 @@ macro_rules! handles {
 const NO_ERROR: *mut *mut rheo_error = ptr::null_mut();
 
 /// The name of the stream, the group and the event that there are.
-const NAME: *const c_char = c"s".as_ptr();
+/// Longer than a call looks at for which no length is too large: the start of a reason.
+const LONG: usize = 2048;
+static NAME_BYTES: [u8; LONG] = [b's'; LONG];
+static BAD_BYTES: [u8; LONG] = [0xff; LONG];
+const NAME: *const c_char = (&raw const NAME_BYTES).cast();
 
 handles! {
     rheo_options: rheo_options_free, |_, out| rheo_options_new(out, NO_ERROR);
@@ -296,7 +300,7 @@ macro_rules! values {
     )*};
 }
 
-const BAD_TEXT: *const c_char = c"\xff".as_ptr();
+const BAD_TEXT: *const c_char = (&raw const BAD_BYTES).cast();
 const BAD_PARTITIONS: &[u32; 1] = &[u32::MAX];
 const TEXTS: &rheo_bytes = &rheo_bytes { data: NAME.cast(), len: 1 };
 /// NULL with a length.
