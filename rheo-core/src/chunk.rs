@@ -66,6 +66,41 @@ impl RecordParts<'_> {
         (self.encoded_len() - HEADER + generated) as u64
     }
 
+    /// The parts of the record that bytes begin with, and what is behind it; nothing when they are no record. Trusts
+    /// nothing.
+    #[inline]
+    pub(crate) fn decode(bytes: &[u8]) -> Option<(RecordParts<'_>, &[u8])> {
+        fn text(bytes: &[u8]) -> Option<&str> {
+            // Most have no key, no type and no metadata.
+            if bytes.is_empty() { Some("") } else { str::from_utf8(bytes).ok() }
+        }
+        let (header, mut rest) = bytes.split_first_chunk::<HEADER>()?;
+        let short = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));
+        let mut take = |len: usize| {
+            let (taken, behind) = rest.split_at_checked(len)?;
+            rest = behind;
+            Some(taken)
+        };
+        let id = match header[19] {
+            0 => StoredId::Generated(Uuid::from_slice(take(GENERATED_ID)?).ok()?),
+            len => StoredId::Explicit(text(take(len.into())?)?),
+        };
+        let key = text(take(u16::from_le_bytes([header[16], header[17]]).into())?)?;
+        let event_type = text(take(header[18].into())?)?;
+        let metadata = text(take((short(12) & !JSON_FLAG) as usize)?)?;
+        let payload = take(short(8) as usize)?;
+        let parts = RecordParts {
+            id,
+            timestamp: Timestamp::from_micros(i64::from_le_bytes(header[0..8].try_into().expect("eight bytes"))),
+            key: Some(key).filter(|key| !key.is_empty()),
+            event_type: Some(event_type).filter(|event_type| !event_type.is_empty()),
+            metadata,
+            encoding: if short(12) & JSON_FLAG != 0 { Encoding::Json } else { Encoding::Bytes },
+            payload,
+        };
+        Some((parts, rest))
+    }
+
     fn encoded_len(&self) -> usize {
         let id = match self.id {
             StoredId::Generated(_) => GENERATED_ID,
@@ -81,6 +116,10 @@ impl RecordParts<'_> {
 }
 
 /// A piece of memory that holds records of one partition.
+///
+/// On cache lines of its own: every append and every reference to an event changes it, and the next chunk is usually
+/// another partition's.
+#[repr(align(128))]
 pub(crate) struct Chunk {
     stream: Arc<str>,
     partition: u32,
@@ -183,6 +222,15 @@ impl ChunkWriter {
     /// A reader that goes on from the record of this index, whose sequence this is.
     pub(crate) fn reader(&self, index: usize, sequence: u64) -> ChunkReader {
         ChunkReader { chunk: Arc::clone(&self.chunk), offset: self.offsets[index], sequence }
+    }
+
+    /// Takes back the records from this index on, which nobody has seen, and writes no more: their bytes stay as they
+    /// are, for whoever holds one of them.
+    pub(crate) fn take_back(&mut self, index: usize) {
+        let Some(&offset) = self.offsets.get(index) else { return };
+        self.offsets.truncate(index);
+        self.len = self.chunk.capacity;
+        self.chunk.written.store(offset as usize, Ordering::Release);
     }
 
     /// Gives back what the list of records has in reserve, once nothing more is written.
@@ -375,6 +423,12 @@ impl<'a> Record<'a> {
     pub(crate) fn payload(self) -> &'a [u8] {
         let before = self.id_len() + self.key_len() + self.type_len() + self.metadata_len();
         self.body(before, self.payload_len())
+    }
+
+    /// The whole record, as [`RecordParts::decode`] reads it.
+    pub(crate) fn encoded(self) -> &'a [u8] {
+        // SAFETY: header and body follow each other in one chunk, as said in `body`.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.encoded_len()) }
     }
 
     fn encoded_len(self) -> usize {

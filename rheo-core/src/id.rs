@@ -22,6 +22,8 @@ pub(crate) struct IdGenerator {
     salt: u64,
     partition: u32,
     last_millis: u64,
+    /// Whether the salt is that of ids made in an earlier life.
+    recalled: bool,
     /// Explicit ids that look like ones this generator has yet to make, by sequence. Nobody but a forger, who
     /// has seen an id and counts on from it, puts anything here.
     avoided: BTreeMap<u64, Vec<Uuid>>,
@@ -31,7 +33,20 @@ impl IdGenerator {
     /// A generator with a salt of its own from this source. `partition` is below 65,536.
     pub(crate) fn new(partition: u32, random: &mut impl RngCore) -> IdGenerator {
         let salt = random.next_u64() >> (u64::BITS - SALT_BITS);
-        IdGenerator { salt, partition, last_millis: 0, avoided: BTreeMap::new() }
+        IdGenerator { salt, partition, last_millis: 0, recalled: false, avoided: BTreeMap::new() }
+    }
+
+    /// Takes note of an id that a generator of this partition made, in an earlier life, for the event at `sequence`, and says
+    /// whether it can be: all of them have one salt.
+    pub(crate) fn recall(&mut self, id: Uuid, sequence: u64) -> bool {
+        let bits = id.as_u128();
+        let salt = (bits as u64 & ((1 << COUNTER_BITS) - 1)).wrapping_sub(sequence);
+        let fits = if self.recalled { salt == self.salt } else { salt >> SALT_BITS == 0 };
+        if fits {
+            (self.salt, self.recalled) = (salt, true);
+            self.last_millis = self.last_millis.max((bits >> 80) as u64);
+        }
+        fits
     }
 
     /// The id of the event at `sequence`, made at this time. A clock that went back does not take the ids along.
@@ -129,6 +144,17 @@ mod tests {
         let next = generator.next(7_000_000, 2);
         assert!(next > forged && generator.sequence_of(next) == 2);
         assert!(generator.next(7_000_000, 3) > next);
+    }
+
+    #[test]
+    fn ids_go_on_after_a_reopen() {
+        let mut before = IdGenerator::new(3, &mut rand::rng());
+        let made: Vec<Uuid> = (1..4).map(|sequence| before.next(9_000_000_000, sequence)).collect();
+        let mut after = IdGenerator::new(3, &mut rand::rng());
+        assert!(made.iter().zip(1..).all(|(id, sequence)| after.recall(*id, sequence)));
+        assert!(!after.recall(made[0], 2));
+        let next = after.next(0, 4);
+        assert!(next > made[2] && after.sequence_of(next) == 4 && after.sequence_of(made[0]) == 1);
     }
 
     #[test]

@@ -3,17 +3,18 @@
 use super::progress::{Counts, Dead, Progress};
 use super::stream::StreamEntry;
 use super::{Scope, earlier};
-use crate::backend::NewGroup;
+use crate::backend::journal::change::Progressed;
 use crate::dead_letter::{DeadLetter, DeadLetterOptions, Discard, cursor_not_found};
 use crate::error::Result;
 use crate::event::Event;
-use crate::group::{GroupInfo, GroupSettings, GroupUpdate, Ordering as KeyOrdering, Start, StartPosition};
+use crate::group::{GroupInfo, GroupSettings, Ordering as KeyOrdering, Start, StartPosition};
 use crate::lag::{Lag, PartitionLag};
 use crate::replay::Replay;
 use crossbeam_utils::CachePadded;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -21,6 +22,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 const FEW: u32 = 64;
 
 pub(super) struct GroupEntry {
+    /// Its own among the groups that its stream ever had.
+    pub(super) number: u64,
     pub(super) name: Arc<str>,
     pub(super) deleted: AtomicBool,
     pub(super) max_attempts: AtomicU32,
@@ -40,18 +43,17 @@ pub(super) struct Slot {
 }
 
 impl GroupEntry {
-    /// A group that begins where `new` says; the partitions are checked.
-    pub(super) fn new(name: Arc<str>, new: &NewGroup, stream: &StreamEntry) -> GroupEntry {
-        let GroupSettings { max_attempts, max_deliveries, ordering } = new.settings;
+    /// A group with a cursor for each partition.
+    pub(super) fn new(number: u64, name: Arc<str>, settings: GroupSettings, cursors: &[u64]) -> GroupEntry {
+        let GroupSettings { max_attempts, max_deliveries, ordering } = settings;
         // One seed of the system's for all partitions; no thread's own source, which is gone when a thread ends.
         let mut random = SmallRng::from_os_rng();
-        let slot = |partition| {
-            let cursor = if new.start.covers(partition) { start_in(stream, partition, &new.start) } else { None };
-            let cursor = cursor.unwrap_or_else(|| stream.partitions[partition as usize].log.lock().first());
-            let progress = Mutex::new(Progress::new(cursor, ordering, SmallRng::from_rng(&mut random)));
+        let slot = |cursor: &u64| {
+            let progress = Mutex::new(Progress::new(*cursor, ordering, SmallRng::from_rng(&mut random)));
             CachePadded::new(Slot { progress, visited: AtomicU64::new(0) })
         };
         GroupEntry {
+            number,
             name,
             deleted: AtomicBool::new(false),
             max_attempts: AtomicU32::new(max_attempts),
@@ -59,7 +61,7 @@ impl GroupEntry {
             ordering,
             fetches: CachePadded::new(AtomicU64::new(0)),
             next: AtomicU32::new(0),
-            partitions: (0..stream.partition_count()).map(slot).collect(),
+            partitions: cursors.iter().map(slot).collect(),
         }
     }
 
@@ -71,13 +73,18 @@ impl GroupEntry {
         }
     }
 
-    pub(super) fn update(&self, update: &GroupUpdate) {
-        if let Some(max_attempts) = update.max_attempts {
-            self.max_attempts.store(max_attempts, Ordering::Relaxed);
+    pub(super) fn settings(&self) -> GroupSettings {
+        GroupSettings {
+            max_attempts: self.max_attempts.load(Ordering::Relaxed),
+            max_deliveries: self.max_deliveries.load(Ordering::Relaxed),
+            ordering: self.ordering,
         }
-        if let Some(max_deliveries) = update.max_deliveries {
-            self.max_deliveries.store(max_deliveries, Ordering::Relaxed);
-        }
+    }
+
+    /// Changes what may be changed.
+    pub(super) fn set(&self, settings: &GroupSettings) {
+        self.max_attempts.store(settings.max_attempts, Ordering::Relaxed);
+        self.max_deliveries.store(settings.max_deliveries, Ordering::Relaxed);
     }
 
     /// With which partition of the scope a fetch begins, as an index, and the number that marks what it visits: with the
@@ -148,11 +155,7 @@ impl GroupEntry {
             delayed_count: total.delayed,
             dead_letter_count: total.dead_letters,
             oldest_unsettled_at,
-            settings: GroupSettings {
-                max_attempts: self.max_attempts.load(Ordering::Relaxed),
-                max_deliveries: self.max_deliveries.load(Ordering::Relaxed),
-                ordering: self.ordering,
-            },
+            settings: self.settings(),
         }
     }
 
@@ -197,60 +200,125 @@ impl GroupEntry {
         Ok(letters)
     }
 
-    pub(super) fn discard_dead_letters(&self, stream: &StreamEntry, which: Discard<'_>) -> u64 {
-        match which {
-            Discard::All => self.partitions.iter().map(|slot| slot.progress.lock().discard_all()).sum(),
-            Discard::EventIds(ids) => {
-                let discard = |event: &Event| {
-                    self.partitions[event.partition() as usize].progress.lock().discard(event.sequence())
-                };
-                ids.iter().filter_map(|id| stream.find(id)).filter(discard).count() as u64
-            }
-        }
-    }
-
-    pub(super) fn replay(&self, stream: &StreamEntry, what: Replay<'_>, partitions: impl Iterator<Item = u32>) -> u64 {
-        let rewind = |partition: u32, after: u64| {
-            let mut progress = self.partitions[partition as usize].progress.lock();
-            let first = stream.partitions[partition as usize].log.lock().first();
-            progress.rewind(after.max(first - 1).saturating_add(1))
+    /// Forgets dead letters and says how many. What is to be forgotten is stored before it is, under the locks under which
+    /// it was found; so it is in the two below.
+    pub(super) fn discard_dead_letters(&self, stream: &StreamEntry, which: Discard<'_>) -> Result<u64> {
+        let wanted: Option<BTreeSet<(u32, u64)>> = match which {
+            Discard::All => None,
+            Discard::EventIds(ids) => Some(places_of(stream, ids).collect()),
         };
-        match what {
-            Replay::FromSequence(sequences) => {
-                partitions.filter_map(|partition| Some(rewind(partition, sequences.get(partition)?))).sum()
-            }
-            Replay::From(time) => partitions
-                .map(|partition| {
-                    let first = stream.partitions[partition as usize].log.lock().first_at_or_after(time);
-                    rewind(partition, first - 1)
-                })
-                .sum(),
-            Replay::EventIds(ids) => {
-                let scope: Vec<u32> = partitions.collect();
-                let reopen = |event: &Event| {
-                    let mut progress = self.partitions[event.partition() as usize].progress.lock();
-                    // Between finding the event and now it may have been trimmed.
-                    let kept = stream.partitions[event.partition() as usize].log.lock().first() <= event.sequence();
-                    kept && progress.reopen(event.sequence(), event.key())
-                };
-                let found = ids.iter().filter_map(|id| stream.find(id));
-                let mut events: Vec<Event> =
-                    found.filter(|event| scope.binary_search(&event.partition()).is_ok()).collect();
-                events.sort_unstable_by_key(|event| (event.partition(), event.sequence()));
-                events.dedup_by_key(|event| (event.partition(), event.sequence()));
-                events.iter().filter(|event| reopen(event)).count() as u64
-            }
+        let scope: Vec<u32> = match &wanted {
+            None => (0..stream.partition_count()).collect(),
+            Some(places) => distinct(places.iter().map(|(partition, _)| *partition)),
+        };
+        let mut locked = self.lock(&scope);
+        let mut discarded = Vec::new();
+        for (partition, progress) in &locked {
+            let dead = progress.dead_letters().keys().map(|sequence| (*partition, *sequence));
+            discarded.extend(dead.filter(|place| wanted.as_ref().is_none_or(|wanted| wanted.contains(place))));
         }
+        let changes =
+            discarded.iter().map(|(partition, sequence)| (*partition, Progressed::Discarded { sequence: *sequence }));
+        stream.store_progress(self, changes)?;
+        for (partition, sequence) in &discarded {
+            progress_of(&mut locked, *partition).discard(*sequence);
+        }
+        Ok(discarded.len() as u64)
     }
 
-    pub(super) fn reset(&self, stream: &StreamEntry, start: &Start) {
-        for partition in (0..stream.partition_count()).filter(|partition| start.covers(*partition)) {
-            let mut progress = self.partitions[partition as usize].progress.lock();
-            if let Some(cursor) = start_in(stream, partition, start) {
-                progress.reset(cursor);
-            }
-        }
+    /// Makes deliveries available again and says how many.
+    pub(super) fn replay(&self, stream: &StreamEntry, what: Replay<'_>, scope: &[u32]) -> Result<u64> {
+        let first_after: Box<dyn Fn(u32) -> Option<u64>> = match what {
+            Replay::FromSequence(sequences) => Box::new(|partition| {
+                let first = stream.partitions[partition as usize].log.lock().first();
+                Some(sequences.get(partition)?.max(first - 1).saturating_add(1))
+            }),
+            Replay::From(time) => Box::new(move |partition| {
+                Some(stream.partitions[partition as usize].log.lock().first_at_or_after(time))
+            }),
+            Replay::EventIds(ids) => return self.reopen(stream, ids, scope),
+        };
+        let mut locked = self.lock(scope);
+        let rewound: Vec<(u32, u64)> = locked
+            .iter()
+            .filter_map(|(partition, progress)| Some((*partition, first_after(*partition)?, progress.cursor())))
+            .filter(|(_, cursor, current)| cursor < current)
+            .map(|(partition, cursor, _)| (partition, cursor))
+            .collect();
+        let changes = rewound.iter().map(|(partition, cursor)| (*partition, Progressed::Rewound { cursor: *cursor }));
+        stream.store_progress(self, changes)?;
+        let rewind = |(partition, cursor): &(u32, u64)| progress_of(&mut locked, *partition).rewind(*cursor);
+        Ok(rewound.iter().map(rewind).sum())
     }
+
+    fn reopen(&self, stream: &StreamEntry, ids: &[&str], scope: &[u32]) -> Result<u64> {
+        let places: BTreeSet<(u32, u64)> =
+            places_of(stream, ids).filter(|(partition, _)| scope.binary_search(partition).is_ok()).collect();
+        let mut locked = self.lock(&distinct(places.iter().map(|(partition, _)| *partition)));
+        // Between finding the event and now it may have been trimmed.
+        let kept = |partition: u32, sequence: u64| stream.partitions[partition as usize].log.lock().get(sequence);
+        let reopened: Vec<(u32, Event)> = places
+            .iter()
+            .filter(|(partition, sequence)| progress_of(&mut locked, *partition).was_offered(*sequence))
+            .filter_map(|(partition, sequence)| Some((*partition, kept(*partition, *sequence)?)))
+            .collect();
+        let changes =
+            reopened.iter().map(|(partition, event)| (*partition, Progressed::Reopened { sequence: event.sequence() }));
+        stream.store_progress(self, changes)?;
+        for (partition, event) in &reopened {
+            progress_of(&mut locked, *partition).reopen(event.sequence(), event.key());
+        }
+        Ok(reopened.len() as u64)
+    }
+
+    /// Begins anew in the partitions that the start covers.
+    pub(super) fn reset(&self, stream: &StreamEntry, start: &Start) -> Result<()> {
+        let scope: Vec<u32> = (0..stream.partition_count()).filter(|partition| start.covers(*partition)).collect();
+        let mut locked = self.lock(&scope);
+        let cursors: Vec<(u32, u64)> =
+            scope.iter().filter_map(|partition| Some((*partition, start_in(stream, *partition, start)?))).collect();
+        let changes = cursors.iter().map(|(partition, cursor)| (*partition, Progressed::Reset { cursor: *cursor }));
+        stream.store_progress(self, changes)?;
+        for (partition, cursor) in &cursors {
+            progress_of(&mut locked, *partition).reset(*cursor);
+        }
+        Ok(())
+    }
+
+    /// Locks the progress of these partitions, which ascend.
+    pub(super) fn lock(&self, scope: &[u32]) -> Locked<'_> {
+        scope.iter().map(|partition| (*partition, self.partitions[*partition as usize].progress.lock())).collect()
+    }
+}
+
+/// The progress of some partitions, ascending.
+pub(super) type Locked<'a> = Vec<(u32, MutexGuard<'a, Progress>)>;
+
+/// The progress of a partition that is among the locked ones.
+pub(super) fn progress_of<'a>(locked: &'a mut Locked<'_>, partition: u32) -> &'a mut Progress {
+    let found = locked.binary_search_by_key(&partition, |(number, _)| *number);
+    &mut locked[found.expect("every partition that is changed was locked before")].1
+}
+
+/// Where the events with these ids lie.
+fn places_of<'a>(stream: &'a StreamEntry, ids: &'a [&str]) -> impl Iterator<Item = (u32, u64)> + 'a {
+    ids.iter().filter_map(|id| stream.find(id)).map(|event| (event.partition(), event.sequence()))
+}
+
+/// Without those that follow their like.
+fn distinct(partitions: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut distinct: Vec<u32> = partitions.collect();
+    distinct.dedup();
+    distinct
+}
+
+/// The cursors with which a group begins.
+pub(super) fn first_cursors(stream: &StreamEntry, start: &Start) -> Vec<u64> {
+    let cursor = |partition| {
+        let cursor = if start.covers(partition) { start_in(stream, partition, start) } else { None };
+        cursor.unwrap_or_else(|| stream.partitions[partition as usize].log.lock().first())
+    };
+    (0..stream.partition_count()).map(cursor).collect()
 }
 
 /// The first sequence that a start leaves to be offered in a partition that it covers.

@@ -20,6 +20,8 @@ pub(super) struct Log {
     first: u64,
     /// The sequence that the next event gets.
     next: u64,
+    /// The first sequence that is not visible: `next`, but while events wait to be stored.
+    end: u64,
     bytes: u64,
 }
 
@@ -54,6 +56,7 @@ impl Log {
             segments: VecDeque::new(),
             first: 1,
             next: 1,
+            end: 1,
             bytes: 0,
         }
     }
@@ -61,15 +64,57 @@ impl Log {
     /// Gives up every event, for good.
     pub(super) fn clear(&mut self) {
         self.segments.clear();
-        (self.first, self.next, self.bytes) = (1, 1, 0);
+        (self.first, self.next, self.end, self.bytes) = (1, 1, 1, 0);
     }
 
     pub(super) fn first(&self) -> u64 {
         self.first
     }
 
+    /// The last visible sequence.
     pub(super) fn high_watermark(&self) -> u64 {
-        self.next - 1
+        self.end - 1
+    }
+
+    /// The sequence that the next event gets.
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Makes the events up to this sequence visible.
+    #[inline]
+    pub(super) fn publish(&mut self, last: u64) {
+        // A stream that was deleted meanwhile has none.
+        self.end = self.end.max(last.saturating_add(1).min(self.next));
+    }
+
+    /// Takes back the events from this sequence on, none of which is visible.
+    pub(super) fn take_back(&mut self, from: u64) {
+        let from = from.max(self.end);
+        for sequence in from..self.next {
+            self.bytes -= self.record(sequence).map_or(0, Record::counted_bytes);
+        }
+        while let Some(segment) = self.segments.back_mut()
+            && segment.end() > from
+        {
+            if segment.first >= from {
+                self.segments.pop_back();
+            } else {
+                segment.writer.take_back((from - segment.first) as usize);
+            }
+        }
+        self.next = self.next.min(from);
+    }
+
+    /// Appends an event of an earlier life, visible at once; says whether its id can be one of this log.
+    pub(super) fn restore(&mut self, parts: &RecordParts<'_>) -> bool {
+        let fits = match parts.id {
+            StoredId::Generated(id) => self.ids.recall(id, self.next),
+            StoredId::Explicit(_) => true,
+        };
+        self.write(parts);
+        self.end = self.next;
+        fits
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -86,10 +131,16 @@ impl Log {
         self.ids.avoid(id, self.next);
     }
 
-    /// Appends one event.
+    /// Appends one event, which `publish` makes visible.
     #[inline]
     pub(super) fn push(&mut self, parts: &RecordParts<'_>) -> Event {
         let sequence = self.next;
+        self.write(parts).event(sequence)
+    }
+
+    /// Appends one event and returns the segment that it is in.
+    #[inline]
+    fn write(&mut self, parts: &RecordParts<'_>) -> &Segment {
         if !self.segments.back_mut().is_some_and(|segment| segment.writer.push(parts)) {
             self.open_segment(parts);
         }
@@ -97,7 +148,7 @@ impl Log {
         segment.latest = segment.latest.max(parts.timestamp);
         self.next += 1;
         self.bytes += parts.counted_bytes();
-        segment.event(sequence)
+        segment
     }
 
     /// Opens a new segment with this record in it.
@@ -112,6 +163,7 @@ impl Log {
         self.segments.push_back(Segment { writer, first: self.next, latest: parts.timestamp });
     }
 
+    /// The segment of an event, visible or not.
     fn segment_of(&self, sequence: u64) -> Option<&Segment> {
         if sequence < self.first || sequence >= self.next {
             return None;
@@ -123,7 +175,7 @@ impl Log {
         })
     }
 
-    /// The event at a sequence, unless it is trimmed or not there yet.
+    /// The event at a sequence, visible or not, unless it is trimmed or not there yet.
     pub(super) fn get(&self, sequence: u64) -> Option<Event> {
         self.segment_of(sequence).map(|segment| segment.event(sequence))
     }
@@ -141,7 +193,7 @@ impl Log {
     /// The events of a range of sequences (both inclusive, cut to what is kept), at most `limit`, ascending.
     pub(super) fn range(&self, from: u64, to: u64, limit: usize) -> Vec<Event> {
         let from = from.max(self.first);
-        let end = to.saturating_add(1).min(self.next).min(from.saturating_add(limit as u64));
+        let end = to.saturating_add(1).min(self.end).min(from.saturating_add(limit as u64));
         let mut events = Vec::with_capacity(end.saturating_sub(from) as usize);
         let mut sequence = from;
         while sequence < end {
@@ -153,23 +205,23 @@ impl Log {
         events
     }
 
-    /// The event with this generated id, if this log made it and keeps it.
+    /// The event with this generated id, visible or not, if this log made it and keeps it.
     pub(super) fn find_generated(&self, id: Uuid) -> Option<Event> {
         let event = self.get(self.ids.sequence_of(id))?;
         (event.stored_id() == StoredId::Generated(id)).then_some(event)
     }
 
-    /// The lowest kept sequence whose timestamp is at or after `time`; the next sequence when there is none. Passes
+    /// The lowest kept sequence whose timestamp is at or after `time`; the one after the last when there is none. Passes
     /// over whole segments that are older.
     pub(super) fn first_at_or_after(&self, time: Timestamp) -> u64 {
         for segment in self.segments.iter().filter(|segment| segment.latest >= time) {
-            for sequence in segment.first.max(self.first)..segment.end() {
+            for sequence in segment.first.max(self.first)..segment.end().min(self.end) {
                 if segment.record(sequence).timestamp() >= time {
                     return sequence;
                 }
             }
         }
-        self.next
+        self.end
     }
 
     /// The first sequence that stays when all before the first event younger than this time is removed.
@@ -189,16 +241,16 @@ impl Log {
 
     fn kept_from(&self, mut stays: impl FnMut(Record<'_>) -> bool) -> u64 {
         for segment in &self.segments {
-            for sequence in segment.first.max(self.first)..segment.end() {
+            for sequence in segment.first.max(self.first)..segment.end().min(self.end) {
                 if stays(segment.record(sequence)) {
                     return sequence;
                 }
             }
         }
-        self.next
+        self.end
     }
 
-    /// Removes every event before `first` (at most the next sequence), calling `removed` with each one's position and
+    /// Removes every event before `first` (at most the one after the last visible), calling `removed` with each one's position and
     /// id. Memory comes back chunk by chunk.
     pub(super) fn trim(&mut self, first: u64, mut removed: impl FnMut(u64, StoredId<'_>)) {
         while self.first < first {

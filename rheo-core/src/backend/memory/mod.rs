@@ -11,12 +11,17 @@ mod key_order;
 mod log;
 mod open;
 mod progress;
+mod recover;
+mod stored;
 mod stream;
 
 use self::group::GroupEntry;
 use self::progress::{Freed, Progress, Terms, micros};
+use self::stored::{Claimed, Claims};
 use self::stream::StreamEntry;
 use crate::append::Append;
+use crate::backend::journal::Journal;
+use crate::backend::journal::change::{self, GroupCreated, kind};
 use crate::backend::{
     Backend, Binding, FetchRequest, Fetched, GroupRef, NewGroup, Scan, Settled, Settlement, StreamRef, Watch,
 };
@@ -34,6 +39,7 @@ use crate::timestamp::Timestamp;
 use crate::wakers::wake_all;
 use crossbeam_utils::sync::ShardedLock;
 use hashbrown::{Equivalent, HashMap};
+use parking_lot::Mutex;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -49,6 +55,10 @@ pub struct MemoryBackend {
     streams: ShardedLock<HashMap<Arc<str>, Arc<StreamEntry>>>,
     /// The groups of all streams by both names, so that a call finds its group in one step.
     groups: ShardedLock<HashMap<GroupKey, Arc<BoundGroup>>>,
+    /// Makes it durable; nothing in memory alone.
+    journal: Option<Arc<Journal>>,
+    /// Held while a stream is created or deleted, which the registry above is not.
+    administration: Mutex<()>,
 }
 
 /// What a bound group handle and a lease keep.
@@ -84,9 +94,19 @@ impl Equivalent<GroupKey> for GroupNames<'_> {
 impl MemoryBackend {
     /// An empty store that goes by this clock.
     pub fn new(clock: Clock) -> MemoryBackend {
+        MemoryBackend::over(clock, None)
+    }
+
+    fn over(clock: Clock, journal: Option<Arc<Journal>>) -> MemoryBackend {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        MemoryBackend { number, clock, streams: ShardedLock::default(), groups: ShardedLock::default() }
+        MemoryBackend {
+            number: COUNT.fetch_add(1, Ordering::Relaxed),
+            clock,
+            streams: ShardedLock::default(),
+            groups: ShardedLock::default(),
+            journal,
+            administration: Mutex::new(()),
+        }
     }
 
     /// Whether an entry that a binding kept is this backend's and still stands.
@@ -257,9 +277,9 @@ impl Scope<'_> {
 impl Backend for MemoryBackend {
     fn capabilities(&self) -> Capabilities {
         let guarantees = ["partitions", "contiguous_frontier", "replay", "ordered_range_scan", "batch_writes"];
+        let guarantees = guarantees.map(|name| (name, true)).into_iter().chain([("durable", self.journal.is_some())]);
         let mechanisms = ["atomic_compare_and_set", "notifications", "blocking_reads"];
-        Capabilities::new(guarantees.map(|name| (name, true)), mechanisms.map(|name| (name, true)))
-            .expect("these are names of the contract")
+        Capabilities::new(guarantees, mechanisms.map(|name| (name, true))).expect("these are names of the contract")
     }
 
     fn ping(&self) -> Result<()> {
@@ -278,27 +298,46 @@ impl Backend for MemoryBackend {
 
     fn close(&self) -> Result<()> {
         self.wake_everybody();
-        Ok(())
+        let Some(journal) = &self.journal else { return Ok(()) };
+        let _administration = self.administration.lock();
+        let streams: Vec<Arc<StreamEntry>> =
+            self.streams.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        let mut first_error = Ok(());
+        for stream in &streams {
+            if let Some(log) = &stream.journal {
+                first_error = first_error.and(log.close(stream));
+            }
+        }
+        first_error.and(journal.close())
     }
 
     fn create_stream(&self, stream: StreamRef<'_>, options: &StreamOptions) -> Result<()> {
-        let mut streams = self.streams.write().unwrap_or_else(PoisonError::into_inner);
-        if streams.contains_key(stream.name) {
+        let _administration = self.administration.lock();
+        if self.streams.read().unwrap_or_else(PoisonError::into_inner).contains_key(stream.name) {
             return Err(Error::already_exists(&format!("stream {:?}", stream.name)));
         }
+        let stored = self.journal.as_ref().map(|journal| journal.create_stream(stream.name, options.partition_count));
         let name: Arc<str> = stream.name.into();
-        streams.insert(Arc::clone(&name), Arc::new(StreamEntry::new(name, self.number, options.partition_count)));
+        let entry = StreamEntry::new(Arc::clone(&name), self.number, options.partition_count, stored.transpose()?);
+        self.streams.write().unwrap_or_else(PoisonError::into_inner).insert(name, Arc::new(entry));
         Ok(())
     }
 
     fn delete_stream(&self, stream: StreamRef<'_>) -> Result<()> {
-        let removed = self.streams.write().unwrap_or_else(PoisonError::into_inner).remove(stream.name);
-        let entry = removed.ok_or_else(|| Error::stream_not_found(stream.name))?;
+        let _administration = self.administration.lock();
+        let entry = self.stream(StreamRef { name: stream.name, binding: None })?;
+        if let Some(log) = &entry.journal {
+            log.delete()?;
+        }
+        self.streams.write().unwrap_or_else(PoisonError::into_inner).remove(stream.name);
         let wakers = entry.delete();
         self.groups
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .retain(|_, bound| !Arc::ptr_eq(&bound.stream, &entry));
+        if let Some(log) = &entry.journal {
+            log.remove();
+        }
         wake_all(wakers);
         Ok(())
     }
@@ -316,38 +355,51 @@ impl Backend for MemoryBackend {
 
     fn create_group(&self, group: GroupRef<'_>, new: &NewGroup) -> Result<()> {
         let stream = self.stream(StreamRef { name: group.stream, binding: None })?;
-        let mut groups = stream.groups.write();
+        let mut administration = stream.administration.lock();
         // The stream may have been deleted since it was found.
-        if stream.deleted.load(Ordering::Acquire) {
-            return Err(Error::stream_not_found(group.stream));
-        }
-        if groups.contains_key(group.name) {
+        stream.check()?;
+        if stream.groups.read().contains_key(group.name) {
             return Err(Error::already_exists(&format!("group {:?} of stream {:?}", group.name, group.stream)));
         }
         new.start.check(&stream.name, stream.partition_count())?;
-        let entry = Arc::new(GroupEntry::new(group.name.into(), new, &stream));
-        groups.insert(Arc::clone(&entry.name), Arc::clone(&entry));
-        let key = GroupKey(Arc::clone(&stream.name), Arc::clone(&entry.name));
-        let bound = Arc::new(BoundGroup { stream: Arc::clone(&stream), group: entry });
-        self.groups.write().unwrap_or_else(PoisonError::into_inner).insert(key, bound);
+        let created = GroupCreated {
+            number: administration.next_group,
+            name: group.name.to_owned(),
+            settings: new.settings,
+            cursors: group::first_cursors(&stream, &new.start),
+        };
+        stream.store(kind::GROUP_CREATED, |body| created.write(body))?;
+        administration.next_group += 1;
+        let GroupCreated { number, name, settings, cursors } = created;
+        self.insert_group(&stream, GroupEntry::new(number, name.into(), settings, &cursors));
         Ok(())
     }
 
     fn update_group(&self, group: GroupRef<'_>, update: &GroupUpdate) -> Result<()> {
         let (stream, entry) = self.group(group)?;
-        entry.update(update);
+        {
+            let _administration = stream.administration.lock();
+            let mut settings = entry.settings();
+            settings.max_attempts = update.max_attempts.unwrap_or(settings.max_attempts);
+            settings.max_deliveries = update.max_deliveries.unwrap_or(settings.max_deliveries);
+            stream.store(kind::GROUP_UPDATED, |body| change::write_group_updated(body, entry.number, &settings))?;
+            entry.set(&settings);
+        }
         wake_all(stream.waiting_for(&entry, None));
         Ok(())
     }
 
     fn delete_group(&self, group: GroupRef<'_>) -> Result<()> {
         let stream = self.stream(StreamRef { name: group.stream, binding: None })?;
-        let mut groups = stream.groups.write();
-        let entry = groups.remove(group.name).ok_or_else(|| Error::group_not_found(group.stream, group.name))?;
+        let _administration = stream.administration.lock();
+        let entry = stream.groups.read().get(group.name).cloned();
+        let entry = entry.ok_or_else(|| Error::group_not_found(group.stream, group.name))?;
+        stream.store(kind::GROUP_DELETED, |body| change::put(body, entry.number))?;
+        stream.groups.write().remove(group.name);
         entry.delete();
         let names = GroupNames(group.stream, group.name);
         self.groups.write().unwrap_or_else(PoisonError::into_inner).remove(&names);
-        drop(groups);
+        drop(_administration);
         wake_all(stream.waiting_for(&entry, None));
         Ok(())
     }
@@ -357,7 +409,10 @@ impl Backend for MemoryBackend {
     }
 
     fn append(&self, stream: StreamRef<'_>, items: &[Append<'_>], emit: &mut dyn FnMut(Event)) -> Result<()> {
-        let wakers = self.with_stream(stream, |stream| stream.append(items, &self.clock, emit))?;
+        let wakers = match &self.journal {
+            None => self.with_stream(stream, |stream| stream.append(items, &self.clock, emit))?,
+            Some(_) => self.append_stored(stream, items, emit)?,
+        };
         wake_all(wakers);
         Ok(())
     }
@@ -391,33 +446,14 @@ impl Backend for MemoryBackend {
     }
 
     fn fetch(&self, group: GroupRef<'_>, request: &FetchRequest<'_>, leases: &mut Vec<Lease>) -> Result<Fetched> {
-        self.with_group(group, |stream, group| {
-            let scope = MemoryBackend::scope(stream, request.partitions)?;
-            let now = self.clock.read();
-            let (begin, number) = group.begin_with(scope);
-            let fetching = Fetching { stream, group, request, now, number };
-            let mut due: Option<i64> = None;
-            let mut dead_letters = 0;
-            for step in 0..scope.len() {
-                let index = (begin + step) % scope.len();
-                let before = leases.len();
-                let (next, buried) = fetching.claim_from(scope.get(index), leases);
-                due = earlier(due, next);
-                dead_letters += buried;
-                if leases.len() > before {
-                    group.served(scope, index);
-                }
-                if leases.len() >= request.limit {
-                    break;
-                }
-            }
-            if !leases.is_empty() {
-                return Ok(Fetched { next_due: None, dead_letters });
-            }
-            check(stream, group)?;
-            let next_due = due.map(|due| Duration::from_micros(due.saturating_sub(now.monotonic).max(0) as u64));
-            Ok(Fetched { next_due, dead_letters })
-        })
+        if let Some(journal) = &self.journal {
+            journal.check()?;
+            let (stream, group) = self.group(group)?;
+            let mut claims = Claims::default();
+            let fetched = self.fetch_from(&stream, &group, request, leases, &mut claims);
+            return stored::finish_fetch(&stream, &group, fetched, claims, leases);
+        }
+        self.with_group(group, |stream, group| self.fetch_from(stream, group, request, leases, &mut Claims::default()))
     }
 
     fn settle(
@@ -426,6 +462,11 @@ impl Backend for MemoryBackend {
         settlement: Settlement<'_>,
         results: &mut [Result<Settled>],
     ) -> Result<()> {
+        if let Some(journal) = &self.journal {
+            journal.check()?;
+            self.settle_stored(tokens, settlement, results);
+            return Ok(());
+        }
         self.with_claims(tokens, results, |progress, group, token| {
             let max_attempts = group.max_attempts.load(Ordering::Relaxed);
             progress.settle(token.sequence(), token.lease_id(), settlement, max_attempts, || self.clock.read())
@@ -434,6 +475,10 @@ impl Backend for MemoryBackend {
     }
 
     fn renew(&self, tokens: &[&LeaseToken], lease_ms: Option<u64>, results: &mut [Result<Timestamp>]) -> Result<()> {
+        if let Some(journal) = &self.journal {
+            // A deadline is not stored, for it ends with this open; but who holds a lease is to hear of it.
+            journal.check()?;
+        }
         let now = self.clock.read();
         self.with_claims(tokens, results, |progress, _, token| {
             let micros = micros(lease_ms.unwrap_or(token.lease_ms()));
@@ -468,7 +513,8 @@ impl Backend for MemoryBackend {
 
     fn discard_dead_letters(&self, group: GroupRef<'_>, which: Discard<'_>) -> Result<u64> {
         let (stream, group) = self.group(group)?;
-        Ok(group.discard_dead_letters(&stream, which))
+        let _administration = stream.administration.lock();
+        group.discard_dead_letters(&stream, which)
     }
 
     fn replay(&self, group: GroupRef<'_>, what: Replay<'_>, partitions: Option<&[u32]>) -> Result<u64> {
@@ -477,7 +523,10 @@ impl Backend for MemoryBackend {
         if let Replay::FromSequence(sequences) = what {
             sequences.check(&stream.name, stream.partition_count())?;
         }
-        let count = group.replay(&stream, what, scope.iter());
+        let count = {
+            let _administration = stream.administration.lock();
+            group.replay(&stream, what, &scope.iter().collect::<Vec<u32>>())?
+        };
         wake_all(stream.waiting_for(&group, partitions));
         Ok(count)
     }
@@ -485,7 +534,10 @@ impl Backend for MemoryBackend {
     fn reset_group(&self, group: GroupRef<'_>, start: &Start) -> Result<()> {
         let (stream, group) = self.group(group)?;
         start.check(&stream.name, stream.partition_count())?;
-        group.reset(&stream, start);
+        {
+            let _administration = stream.administration.lock();
+            group.reset(&stream, start)?;
+        }
         wake_all(stream.waiting_for(&group, None));
         Ok(())
     }
@@ -498,6 +550,51 @@ impl Backend for MemoryBackend {
 }
 
 impl MemoryBackend {
+    /// Puts a group where it is found.
+    fn insert_group(&self, stream: &Arc<StreamEntry>, entry: GroupEntry) {
+        let entry = Arc::new(entry);
+        stream.groups.write().insert(Arc::clone(&entry.name), Arc::clone(&entry));
+        let key = GroupKey(Arc::clone(&stream.name), Arc::clone(&entry.name));
+        let bound = Arc::new(BoundGroup { stream: Arc::clone(stream), group: entry });
+        self.groups.write().unwrap_or_else(PoisonError::into_inner).insert(key, bound);
+    }
+
+    /// Goes through the partitions of a request, from the one that was visited longest ago.
+    fn fetch_from(
+        &self,
+        stream: &Arc<StreamEntry>,
+        group: &Arc<GroupEntry>,
+        request: &FetchRequest<'_>,
+        leases: &mut Vec<Lease>,
+        claims: &mut Claims,
+    ) -> Result<Fetched> {
+        let scope = MemoryBackend::scope(stream, request.partitions)?;
+        let now = self.clock.read();
+        let (begin, number) = group.begin_with(scope);
+        let fetching = Fetching { stream, group, request, now, number };
+        let mut due: Option<i64> = None;
+        let mut dead_letters = 0;
+        for step in 0..scope.len() {
+            let index = (begin + step) % scope.len();
+            let before = leases.len();
+            let (next, buried) = fetching.claim_from(scope.get(index), leases, claims)?;
+            due = earlier(due, next);
+            dead_letters += buried;
+            if leases.len() > before {
+                group.served(scope, index);
+            }
+            if leases.len() >= request.limit {
+                break;
+            }
+        }
+        if !leases.is_empty() {
+            return Ok(Fetched { next_due: None, dead_letters });
+        }
+        check(stream, group)?;
+        let next_due = due.map(|due| Duration::from_micros(due.saturating_sub(now.monotonic).max(0) as u64));
+        Ok(Fetched { next_due, dead_letters })
+    }
+
     fn wake_everybody(&self) {
         let streams = self.streams.read().unwrap_or_else(PoisonError::into_inner);
         let wakers: Vec<Waker> = streams.values().flat_map(|stream| stream.everybody()).collect();
@@ -537,7 +634,7 @@ impl Fetching<'_> {
     /// Claims from one partition, up to what the request leaves open. Returns the next deadline there if nothing has been
     /// found so far, and how many deliveries were dead-lettered.
     #[inline]
-    fn claim_from(&self, partition: u32, leases: &mut Vec<Lease>) -> (Option<i64>, u64) {
+    fn claim_from(&self, partition: u32, leases: &mut Vec<Lease>, claims: &mut Claims) -> Result<(Option<i64>, u64)> {
         let Fetching { stream, group, request, now, number } = *self;
         let lease_micros = micros(request.lease_ms);
         let expires_at = Timestamp::from_micros(now.wall.as_micros().saturating_add(lease_micros));
@@ -546,8 +643,9 @@ impl Fetching<'_> {
         let mut progress = slot.progress.lock();
         // The fetch that finds nothing looks again at why.
         if check(stream, group).is_err() {
-            return (None, 0);
+            return Ok((None, 0));
         }
+        let (before, cursor) = (leases.len(), progress.cursor());
         let terms = Terms {
             now,
             deadline: now.monotonic.saturating_add(lease_micros),
@@ -560,15 +658,24 @@ impl Fetching<'_> {
             let (stream, group) = (Arc::clone(&stream.name), Arc::clone(&group.name));
             LeaseContext::new(stream, group, Arc::clone(request.consumer_id), Binding::holding(Arc::new(bound)))
         });
-        let buried = progress.claim(&terms, &place.log, |event, lease_id, attempt| {
+        let mut open_before = Vec::new();
+        let noted = stream.journal.is_some().then_some(&mut open_before);
+        let buried = progress.claim(&terms, &place.log, noted, |event, lease_id, attempt| {
             let context = Arc::clone(&context);
             let token = LeaseToken::new(context, partition, event.sequence(), lease_id, None, request.lease_ms);
             leases.push(Lease::new(token, event, attempt, now.wall, expires_at));
         });
         progress.context = Some(context);
+        if let Some(journal) = &stream.journal {
+            claims.note_visit(partition, slot.visited.load(Ordering::Relaxed));
+            let leases = &leases[before..];
+            let claimed = Claimed { group, partition, progress: &progress, cursor, leases, buried: &buried };
+            claims.note_before(partition, open_before);
+            claims.enqueue(journal, &claimed)?;
+        }
         slot.visited.store(number, Ordering::Relaxed);
         let next = if leases.is_empty() { progress.next_deadline() } else { None };
-        (next, buried)
+        Ok((next, buried.len() as u64))
     }
 }
 

@@ -70,6 +70,12 @@ impl Open {
         lease_id != NOBODY && block.holds(place) && block.places.fences[place] == lease_id
     }
 
+    /// The lease id under which a delivery is held; that of nobody when it is not.
+    pub(super) fn fence(&self, sequence: u64) -> LeaseId {
+        let block = self.blocks.get(&(sequence / BLOCK)).filter(|block| block.holds(place_of(sequence)));
+        block.map_or(NOBODY, |block| block.places.fences[place_of(sequence)])
+    }
+
     /// Ends the hold on a delivery.
     pub(super) fn let_go(&mut self, sequence: u64) {
         if let Some(block) = self.blocks.get_mut(&(sequence / BLOCK)) {
@@ -169,15 +175,19 @@ impl Open {
         taken
     }
 
+    /// What lies at a sequence and above, in order.
+    pub(super) fn from(&self, sequence: u64) -> impl Iterator<Item = (u64, Delivery)> {
+        let in_block = |number: &u64| {
+            let (number, block) = (*number, &self.blocks[number]);
+            let held = (0..BLOCK as usize).filter(|place| block.holds(*place));
+            held.map(move |place| (number * BLOCK + place as u64, block.places.deliveries[place]))
+        };
+        self.order.range(sequence / BLOCK..).flat_map(in_block).filter(move |(found, _)| *found >= sequence)
+    }
+
     /// Removes what lies at a sequence and above, and returns it in order.
     pub(super) fn take_from(&mut self, sequence: u64) -> Vec<(u64, Delivery)> {
-        let mut taken = Vec::new();
-        for number in self.order.range(sequence / BLOCK..) {
-            let block = &self.blocks[number];
-            let held = (0..BLOCK as usize).filter(|place| block.holds(*place));
-            let found = held.map(|place| (number * BLOCK + place as u64, block.places.deliveries[place]));
-            taken.extend(found.filter(|(found, _)| *found >= sequence));
-        }
+        let taken: Vec<(u64, Delivery)> = self.from(sequence).collect();
         for (sequence, _) in &taken {
             self.remove(*sequence);
         }

@@ -7,8 +7,9 @@
 use super::key_order::KeyOrder;
 use super::log::Log;
 use super::open::Open;
+use crate::backend::journal::change::Progressed;
 use crate::backend::{Settled, Settlement};
-use crate::chunk::ChunkReader;
+use crate::chunk::{ChunkReader, Record};
 use crate::clock::Reading;
 use crate::dead_letter::{max_attempts_reason, max_deliveries_reason};
 use crate::event::Event;
@@ -80,6 +81,14 @@ pub(super) struct Counts {
     pub(super) available: u64,
     pub(super) delayed: u64,
     pub(super) dead_letters: u64,
+}
+
+/// A delivery as it was before a fetch or a settle, to be put back.
+pub(super) struct Before {
+    pub(super) sequence: u64,
+    /// Under which lease id it was held, by nobody or by somebody whose lease had run out.
+    fence: LeaseId,
+    pub(super) delivery: Delivery,
 }
 
 /// What a change leaves to those who wait.
@@ -182,31 +191,32 @@ impl Progress {
         self.dead.remove(&sequence).is_some()
     }
 
-    /// Forgets all dead letters and says how many there were.
-    pub(super) fn discard_all(&mut self) -> u64 {
-        std::mem::take(&mut self.dead).len() as u64
-    }
-
     /// Claims deliveries, what is open again first, then what is new, calls `claimed` with the event, lease id and
-    /// attempt of each, and returns how many ran into `max_deliveries` instead. New events are read without the log's lock, but where one lies in another chunk than the last.
+    /// attempt of each, and returns those that ran into `max_deliveries` instead. What was open is noted in `before`, where
+    /// there is one. New events are read without the log's lock, but where one lies in another chunk than the last.
     #[inline]
     pub(super) fn claim(
         &mut self,
         terms: &Terms,
         log: &Mutex<Log>,
+        mut before: Option<&mut Vec<Before>>,
         mut claimed: impl FnMut(Event, LeaseId, u32),
-    ) -> u64 {
+    ) -> Vec<u64> {
         let Terms { now, deadline, limit, max_deliveries, high_watermark } = *terms;
         self.pass_deadlines(now.monotonic);
-        let mut buried = 0;
+        let mut buried = Vec::new();
         let mut left = limit;
         while left > 0
             && let Some(&sequence) = self.ready.first()
         {
-            let Delivery { attempt, state, .. } = *self.open.get(sequence).expect("what is ready is open");
+            let delivery = *self.open.get(sequence).expect("what is ready is open");
+            let Delivery { attempt, state, .. } = delivery;
+            if let Some(before) = &mut before {
+                before.push(Before { sequence, fence: self.open.fence(sequence), delivery });
+            }
             if max_deliveries > 0 && attempt >= max_deliveries {
                 self.bury(sequence, max_deliveries_reason(max_deliveries), now.wall);
-                buried += 1;
+                buried.push(sequence);
                 continue;
             }
             self.leave_state(sequence, state);
@@ -315,6 +325,80 @@ impl Progress {
         Some(if earlier { Freed::Work } else { Freed::Nothing })
     }
 
+    /// The delivery that is held under this lease id, as it is.
+    pub(super) fn held(&self, sequence: u64, lease_id: LeaseId) -> Option<Before> {
+        let delivery = self.open.get(sequence).copied().filter(|_| self.open.is_held(sequence, lease_id))?;
+        Some(Before { sequence, fence: lease_id, delivery })
+    }
+
+    /// Undoes the first claim of a delivery that was not stored, unless it went on since.
+    pub(super) fn unclaim(&mut self, sequence: u64, lease_id: LeaseId) {
+        if self.open.is_held(sequence, lease_id) {
+            if let Some(delivery) = self.open.get_mut(sequence) {
+                delivery.attempt -= 1;
+            }
+            self.make_available(sequence);
+        }
+    }
+
+    /// Undoes that a fetch moved the cursor on from `before` to `after`, if nobody has done anything with what it passed.
+    /// `ours` gives the lease under which the fetch holds a delivery.
+    pub(super) fn take_back_offer(&mut self, before: u64, after: u64, ours: impl Fn(u64) -> Option<LeaseId>) {
+        let is_untouched = |(sequence, delivery): (u64, Delivery)| match ours(sequence) {
+            Some(lease_id) => self.open.is_held(sequence, lease_id),
+            None => delivery.state == State::PassedOver,
+        };
+        let passed = self.open.from(before).filter(|passed| is_untouched(*passed)).count() as u64;
+        if self.cursor == after && passed == after - before {
+            for (sequence, delivery) in self.open.take_from(before) {
+                self.forget(sequence, &delivery);
+            }
+            self.cursor = before;
+        }
+    }
+
+    /// Undoes what was done to an open delivery and was not stored: it is as it was. `key` is the event's.
+    pub(super) fn restore(&mut self, before: &Before, key: Option<&str>) {
+        let Before { sequence, fence, delivery } = *before;
+        self.dead.remove(&sequence);
+        match self.open.remove(sequence) {
+            Some(delivery) => self.leave_state(sequence, delivery.state),
+            None => self.note_key(sequence, key),
+        }
+        self.open.insert_held(sequence, fence, delivery);
+        match delivery.state {
+            State::Leased => {
+                self.leased += 1;
+                self.watch_deadline(delivery.deadline, sequence);
+            }
+            State::Delayed => {
+                self.delayed += 1;
+                self.watch_deadline(delivery.deadline, sequence);
+            }
+            State::Expired => self.expired += 1,
+            State::PassedOver => self.passed_over += 1,
+            State::Available => {}
+        }
+        self.offer(sequence);
+    }
+
+    /// Whether a delivery is as a fetch left it that claimed it under this lease id, or that buried it.
+    pub(super) fn is_left(&self, sequence: u64, claimed: Option<LeaseId>) -> bool {
+        match claimed {
+            Some(lease_id) => self.open.is_held(sequence, lease_id),
+            None => self.dead.contains_key(&sequence) && self.open.get(sequence).is_none(),
+        }
+    }
+
+    /// Takes note that a delivery with this key is open again. The one that was first of its key waits.
+    fn note_key(&mut self, sequence: u64, key: Option<&str>) {
+        if let (Some(key), Some(keys)) = (key, &mut self.keys)
+            && let Some(displaced) = keys.opened(sequence, key)
+        {
+            self.ready.remove(&displaced);
+        }
+    }
+
     /// The next deadline at which something may become claimable by time alone.
     pub(super) fn next_deadline(&mut self) -> Option<i64> {
         while let Some(&Reverse((deadline, sequence))) = self.deadlines.peek() {
@@ -346,26 +430,146 @@ impl Progress {
     /// Makes one delivery available again with its attempts starting over, and says whether it did: one that was not
     /// offered yet is left alone. `key` is the event's.
     pub(super) fn reopen(&mut self, sequence: u64, key: Option<&str>) -> bool {
-        if sequence >= self.cursor {
+        if !self.was_offered(sequence) {
             return false;
         }
         if let Some(delivery) = self.open.get_mut(sequence) {
-            if delivery.state == State::PassedOver {
-                return false;
-            }
             delivery.attempt = 0;
             self.make_available(sequence);
             return true;
         }
         self.dead.remove(&sequence);
         self.open.insert(sequence, Delivery::default());
-        if let (Some(key), Some(keys)) = (key, &mut self.keys)
-            && let Some(displaced) = keys.opened(sequence, key)
-        {
-            self.ready.remove(&displaced);
-        }
+        self.note_key(sequence, key);
         self.offer(sequence);
         true
+    }
+
+    /// Whether `reopen` would make this delivery available.
+    pub(super) fn was_offered(&self, sequence: u64) -> bool {
+        sequence < self.cursor && self.open.get(sequence).is_none_or(|delivery| delivery.state != State::PassedOver)
+    }
+
+    pub(super) fn cursor(&self) -> u64 {
+        self.cursor
+    }
+
+    /// Moves the cursor past a claim of what is next, without entering it, and says whether it is that.
+    pub(super) fn offer_up_to(&mut self, first: u64, count: u64, log: &Log) -> bool {
+        let is_next = first == self.cursor && first.saturating_add(count) <= log.next();
+        if is_next {
+            self.cursor += count;
+        }
+        is_next
+    }
+
+    /// Takes over what a journal says. Until `recovered`, only the cursor, what is open and what is dead are right.
+    /// Returns whether it can be: nothing happens to events that were never appended.
+    pub(super) fn recover(&mut self, progressed: &Progressed<'_>, log: &Log, now: Reading) -> bool {
+        let available = |attempt| Delivery { attempt, ..Delivery::default() };
+        match *progressed {
+            Progressed::Claimed { first, count, attempt } => {
+                let end = first.saturating_add(count);
+                if end > log.next() {
+                    return false;
+                }
+                self.pass_over(first);
+                for sequence in first.max(log.first())..end {
+                    self.open.insert(sequence, available(attempt));
+                }
+                self.cursor = self.cursor.max(end);
+            }
+            Progressed::Acked { first, count } => {
+                let end = first.saturating_add(count);
+                if end > self.cursor {
+                    return false;
+                }
+                for sequence in first..end {
+                    let _ = self.open.remove(sequence);
+                }
+            }
+            Progressed::Delayed { sequence, due, delay_ms } => {
+                // By the wall clock, which may have been set since, but never longer than it was to be.
+                let rest = due.as_micros().saturating_sub(now.wall.as_micros()).clamp(0, micros(delay_ms));
+                if let Some(delivery) = self.open.get_mut(sequence) {
+                    (delivery.state, delivery.deadline) = (State::Delayed, now.monotonic.saturating_add(rest));
+                }
+            }
+            Progressed::Released { sequence, attempt } => {
+                if let Some(delivery) = self.open.get_mut(sequence) {
+                    *delivery = available(attempt);
+                }
+            }
+            Progressed::Dead { sequence, attempt, at, reason } => {
+                // Of an event that was trimmed since there may be nothing left.
+                if self.open.remove(sequence).is_some() {
+                    self.dead.insert(sequence, Dead { attempt, reason: reason.to_owned(), at });
+                }
+            }
+            Progressed::Discarded { sequence } => drop(self.dead.remove(&sequence)),
+            Progressed::Rewound { cursor } => {
+                if cursor < self.cursor {
+                    self.open.take_from(cursor);
+                    self.dead.split_off(&cursor);
+                    self.cursor = cursor;
+                }
+            }
+            Progressed::Reopened { sequence } => {
+                if sequence >= self.cursor {
+                    return false;
+                }
+                if sequence >= log.first() {
+                    self.dead.remove(&sequence);
+                    self.open.insert(sequence, Delivery::default());
+                }
+            }
+            Progressed::Reset { cursor } => {
+                if cursor > log.next() {
+                    return false;
+                }
+                self.reset(cursor);
+            }
+            Progressed::PassedOver { cursor } => {
+                if cursor > log.next() {
+                    return false;
+                }
+                self.pass_over(cursor);
+            }
+        }
+        true
+    }
+
+    /// Moves the cursor on to here. What it passes is open, so that it is not lost.
+    fn pass_over(&mut self, cursor: u64) {
+        let state = if self.keys.is_some() { State::PassedOver } else { State::Available };
+        for sequence in self.cursor..cursor {
+            self.open.insert(sequence, Delivery { state, ..Delivery::default() });
+        }
+        self.cursor = self.cursor.max(cursor);
+    }
+
+    /// Takes over that the events before `first` are gone; see `recover`.
+    pub(super) fn retrim(&mut self, first: u64) {
+        self.open.take_below(first);
+        self.dead = self.dead.split_off(&first);
+        self.cursor = self.cursor.max(first);
+    }
+
+    /// Derives the rest from what `recover` took over.
+    pub(super) fn recovered(&mut self, log: &Log) {
+        let open: Vec<(u64, Delivery)> = self.open.from(0).collect();
+        for (sequence, delivery) in open {
+            match delivery.state {
+                State::Delayed => {
+                    self.delayed += 1;
+                    self.watch_deadline(delivery.deadline, sequence);
+                }
+                State::PassedOver => self.passed_over += 1,
+                _ => {}
+            }
+            self.note_key(sequence, log.record(sequence).and_then(Record::key));
+            self.offer(sequence);
+        }
     }
 
     /// Forgets everything, for good.

@@ -4,8 +4,10 @@ use super::group::GroupEntry;
 use super::log::Log;
 use super::progress::{Freed, Progress};
 use crate::append::Append;
+use crate::backend::journal::change::{self, ProgressWriter, Progressed, kind};
+use crate::backend::journal::{Lost, StreamLog, Ticket};
 use crate::backend::{Scan, Watch};
-use crate::chunk::{RecordParts, StoredId};
+use crate::chunk::{Record, RecordParts, StoredId};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -53,6 +55,42 @@ pub(super) struct StreamEntry {
     ids: [CachePadded<Mutex<Ids>>; ID_SHARDS],
     hasher: DefaultHashBuilder,
     wakers: Wakers<Interest>,
+    /// Where everything that changes is stored; nowhere in memory alone.
+    pub(super) journal: Option<StreamLog<StreamEntry>>,
+    /// One change of groups, or of their progress by hand, at a time.
+    pub(super) administration: Mutex<Administration>,
+}
+
+pub(super) struct Administration {
+    /// The number of the next group.
+    pub(super) next_group: u64,
+}
+
+/// An event that was enqueued, and is taken back if it cannot be written.
+pub(super) struct Enqueued {
+    partition: u32,
+    sequence: u64,
+}
+
+/// Events that were appended, on their way to being stored: nobody sees them before `StreamEntry::publish`.
+pub(super) struct Pending {
+    events: Events,
+    ticket: Ticket,
+}
+
+/// One costs no allocation.
+enum Events {
+    One(Event),
+    Many(Vec<Event>),
+}
+
+impl Events {
+    fn as_slice(&self) -> &[Event] {
+        match self {
+            Events::One(event) => std::slice::from_ref(event),
+            Events::Many(events) => events,
+        }
+    }
 }
 
 pub(super) struct Partition {
@@ -74,7 +112,12 @@ impl Interest {
 }
 
 impl StreamEntry {
-    pub(super) fn new(name: Arc<str>, owner: u64, partition_count: u32) -> StreamEntry {
+    pub(super) fn new(
+        name: Arc<str>,
+        owner: u64,
+        partition_count: u32,
+        journal: Option<StreamLog<StreamEntry>>,
+    ) -> StreamEntry {
         let mut random = SmallRng::from_os_rng();
         let partition = |number| {
             let log = Mutex::new(Log::new(Arc::clone(&name), number, &mut random));
@@ -88,6 +131,8 @@ impl StreamEntry {
             ids: Default::default(),
             hasher: DefaultHashBuilder::default(),
             wakers: Wakers::default(),
+            journal,
+            administration: Mutex::new(Administration { next_group: 0 }),
             name,
         }
     }
@@ -124,7 +169,7 @@ impl StreamEntry {
         }
     }
 
-    /// Appends and returns whom to wake.
+    /// Appends in memory alone and returns whom to wake.
     #[inline]
     pub(super) fn append(
         &self,
@@ -140,17 +185,68 @@ impl StreamEntry {
             let mut log = partition.log.lock();
             self.check()?;
             let event = push_new(&mut log, item, clock.now());
+            log.publish(event.sequence());
             partition.high_watermark.store(event.sequence(), Ordering::Release);
             drop(log);
             emit(event);
             return Ok(self.waiting_for_partition(number));
         }
-        self.append_batch(items, clock, emit)
+        let events = self.append_batch(items, clock, |_, logs| {
+            // What is new becomes visible at once, and as a whole in each partition.
+            for (partition, log) in logs {
+                if let Some(log) = log {
+                    log.publish(u64::MAX);
+                    let place = &self.partitions[*partition as usize];
+                    place.high_watermark.store(log.high_watermark(), Ordering::Release);
+                }
+            }
+            Ok(())
+        })?;
+        let wakers = self.waiting_for_events(&events);
+        events.into_iter().for_each(emit);
+        Ok(wakers)
+    }
+
+    /// Appends over a journal: the events are enqueued, and `publish` does the rest when they are stored.
+    pub(super) fn append_stored(
+        &self,
+        journal: &StreamLog<StreamEntry>,
+        items: &[Append<'_>],
+        clock: &Clock,
+    ) -> Result<Pending> {
+        if let [item] = items
+            && item.options.id.is_none()
+        {
+            let number = item.route(&self.name, self.partition_count())?;
+            let mut log = self.partitions[number as usize].log.lock();
+            self.check()?;
+            let event = push_new(&mut log, item, clock.now());
+            return match enqueue(journal, std::slice::from_ref(&event)) {
+                Ok(ticket) => Ok(Pending { events: Events::One(event), ticket }),
+                Err(error) => {
+                    log.take_back(event.sequence());
+                    Err(error)
+                }
+            };
+        }
+        let mut ticket = None;
+        let events = self.append_batch(items, clock, |events, _| {
+            ticket = Some(enqueue(journal, events)?);
+            Ok(())
+        })?;
+        let ticket = ticket.unwrap_or_else(|| journal.last_enqueued());
+        Ok(Pending { events: Events::Many(events), ticket })
     }
 
     /// Every check comes before the first change. Explicit ids, then logs are locked, each in ascending order, so
-    /// that nobody sees a part of the batch.
-    fn append_batch(&self, items: &[Append<'_>], clock: &Clock, emit: &mut dyn FnMut(Event)) -> Result<Vec<Waker>> {
+    /// that nobody sees a part of the batch. `finish` says that the events stand, while all that is locked; when it fails,
+    /// they are taken back.
+    fn append_batch<'a>(
+        &'a self,
+        items: &[Append<'_>],
+        clock: &Clock,
+        finish: impl FnOnce(&[Event], &mut BTreeMap<u32, Option<MutexGuard<'a, Log>>>) -> Result<()>,
+    ) -> Result<Vec<Event>> {
         let routes =
             items.iter().map(|item| item.route(&self.name, self.partition_count())).collect::<Result<Vec<u32>>>()?;
 
@@ -201,20 +297,106 @@ impl StreamEntry {
                 }
             });
         }
-        // What is new becomes visible at once, and as a whole in each partition.
-        for (partition, log) in &logs {
-            if let Some(log) = log {
-                let place = &self.partitions[*partition as usize];
-                place.high_watermark.store(log.high_watermark(), Ordering::Release);
+        if let Err(error) = finish(&events, &mut logs) {
+            for event in events.iter().filter(|event| !event.deduplicated()) {
+                locked(&mut logs, event.partition()).take_back(event.sequence());
+                if let StoredId::Explicit(id) = event.stored_id()
+                    && let Some(ids) = shards.get_mut(&self.shard_of(id)).and_then(Option::as_mut)
+                {
+                    ids.remove(id);
+                }
+            }
+            return Err(error);
+        }
+        Ok(events)
+    }
+
+    /// Takes over an event that a journal holds, and says whether it can be the next of its partition.
+    #[inline]
+    pub(super) fn restore(&mut self, partition: u32, sequence: u64, parts: &RecordParts<'_>) -> bool {
+        let Some(place) = self.partitions.get_mut(partition as usize) else { return false };
+        let log = place.log.get_mut();
+        if log.next() != sequence {
+            return false;
+        }
+        let fits = log.restore(parts);
+        *place.high_watermark.get_mut() = sequence;
+        if let StoredId::Explicit(id) = parts.id {
+            let shard = self.shard_of(id);
+            self.ids[shard].get_mut().insert(id.into(), Position { partition, sequence });
+            if let Some((partition, id)) = self.as_generated(id) {
+                self.partitions[partition as usize].log.get_mut().note_explicit_id(id);
             }
         }
-        let touched: Vec<u32> = logs.into_keys().collect();
-        drop(shards);
-        events.into_iter().for_each(emit);
-        if self.wakers.is_empty() {
-            return Ok(Vec::new());
+        fits
+    }
+
+    /// Takes over that the events before `first` are gone, and says whether they were ever there.
+    pub(super) fn retrim(&mut self, partition: u32, first: u64) -> bool {
+        let Some(place) = self.partitions.get_mut(partition as usize) else { return false };
+        let log = place.log.get_mut();
+        let mut explicit: Vec<(Box<str>, u64)> = Vec::new();
+        let fits = first <= log.next();
+        if fits {
+            log.trim(first, |sequence, id| {
+                if let StoredId::Explicit(id) = id {
+                    explicit.push((id.into(), sequence));
+                }
+            });
         }
-        Ok(self.wakers.matching(|interest| touched.iter().any(|partition| interest.covers(*partition))))
+        explicit.iter().for_each(|(id, sequence)| self.forget_id(id, partition, *sequence));
+        fits
+    }
+
+    /// Waits until events are stored, makes them visible, hands them out, and returns whom to wake.
+    pub(super) fn publish(&self, pending: Pending, emit: &mut dyn FnMut(Event)) -> Result<Vec<Waker>> {
+        let Pending { events, ticket } = pending;
+        let Some(journal) = &self.journal else { return Ok(Vec::new()) };
+        // An event that stands and is visible has been waited for before.
+        let is_visible = |event: &Event| {
+            let place = &self.partitions[event.partition() as usize];
+            event.deduplicated() && place.high_watermark.load(Ordering::Acquire) >= event.sequence()
+        };
+        if !events.as_slice().iter().all(is_visible) {
+            journal.wait(ticket, self)?;
+        }
+        for run in events.as_slice().chunk_by(|a, b| a.partition() == b.partition()) {
+            let place = &self.partitions[run[0].partition() as usize];
+            let mut log = place.log.lock();
+            log.publish(run.iter().map(Event::sequence).max().unwrap_or(0));
+            place.high_watermark.store(log.high_watermark(), Ordering::Release);
+        }
+        let wakers = self.waiting_for_events(events.as_slice());
+        match events {
+            Events::One(event) => emit(event),
+            Events::Many(events) => events.into_iter().for_each(emit),
+        }
+        Ok(wakers)
+    }
+
+    /// Stores what is about to happen to a group's deliveries, under the locks under which it was decided; nothing where
+    /// nothing is to happen.
+    pub(super) fn store_progress<'a>(
+        &self,
+        group: &GroupEntry,
+        changes: impl Iterator<Item = (u32, Progressed<'a>)>,
+    ) -> Result<()> {
+        let mut changes = changes.peekable();
+        if changes.peek().is_none() {
+            return self.journal.as_ref().map_or(Ok(()), StreamLog::check);
+        }
+        self.store(kind::PROGRESS, |body| {
+            let mut writer = ProgressWriter::new(body, group.number);
+            changes.for_each(|(partition, progressed)| writer.put(partition, &progressed));
+        })
+    }
+
+    /// Stores what is about to change, and waits for that; does nothing in memory alone.
+    pub(super) fn store(&self, kind: u8, body: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+        match &self.journal {
+            Some(journal) => journal.wait(journal.enqueue(kind, [], body)?, self),
+            None => Ok(()),
+        }
     }
 
     fn shard_of(&self, id: &str) -> usize {
@@ -226,18 +408,21 @@ impl StreamEntry {
         parse_generated(id).filter(|(partition, _)| *partition < self.partition_count())
     }
 
-    /// The event with this id.
+    /// The visible event with this id.
     pub(super) fn find(&self, id: &str) -> Option<Event> {
         let position = self.ids[self.shard_of(id)].lock().get(id).copied();
-        match position {
+        let (event, high_watermark) = match position {
             Some(at) => {
-                self.partitions[at.partition as usize].log.lock().get(at.sequence).filter(|event| event.id() == id)
+                let log = self.partitions[at.partition as usize].log.lock();
+                (log.get(at.sequence).filter(|event| event.id() == id), log.high_watermark())
             }
             None => {
                 let (partition, id) = self.as_generated(id)?;
-                self.partitions[partition as usize].log.lock().find_generated(id)
+                let log = self.partitions[partition as usize].log.lock();
+                (log.find_generated(id), log.high_watermark())
             }
-        }
+        };
+        event.filter(|event| event.sequence() <= high_watermark)
     }
 
     /// Visits what was visible at the call, a piece of each partition at a time, merged.
@@ -300,18 +485,53 @@ impl StreamEntry {
         if let Trim::BeforeSequence(sequences) = trim {
             sequences.check(&self.name, self.partition_count())?;
         }
+        // Nobody moves a group back meanwhile, so what may be removed now may be removed when that is stored.
+        let _administration = self.administration.lock();
+        let firsts = self.to_trim(trim, force, now);
+        if firsts.is_empty() {
+            return self.journal.as_ref().map_or(Ok(()), StreamLog::check).map(|()| (0, Vec::new()));
+        }
+        self.store(kind::TRIMMED, |body| change::write_trimmed(body, &firsts))?;
         let mut removed = 0;
         let mut explicit: Vec<(Box<str>, u64, u32)> = Vec::new();
         let mut freed = Vec::new();
         // No group appears or goes meanwhile.
         let groups = self.groups.read();
-        for (number, place) in self.partitions.iter().enumerate() {
+        for (number, first) in firsts {
             let mut progresses: Vec<MutexGuard<'_, Progress>> =
-                groups.values().map(|group| group.partitions[number].progress.lock()).collect();
-            let mut log = place.log.lock();
+                groups.values().map(|group| group.partitions[number as usize].progress.lock()).collect();
+            let mut log = self.partitions[number as usize].log.lock();
+            removed += first.saturating_sub(log.first());
+            log.trim(first, |sequence, id| {
+                if let StoredId::Explicit(id) = id {
+                    explicit.push((id.into(), sequence, number));
+                }
+            });
+            for (group, progress) in groups.values().zip(&mut progresses) {
+                if progress.trim(first) == Freed::Work {
+                    freed.push((Arc::clone(group), number));
+                }
+            }
+        }
+        for (id, sequence, partition) in explicit {
+            self.forget_id(&id, partition, sequence);
+        }
+        let woken = |interest: &Interest| {
+            freed.iter().any(|(group, number)| Arc::ptr_eq(&interest.group, group) && interest.covers(*number))
+        };
+        Ok((removed, self.wakers.matching(woken)))
+    }
+
+    /// The partitions that a trim takes something from, and what will be first in each.
+    fn to_trim(&self, trim: &Trim, force: bool, now: Timestamp) -> Vec<(u32, u64)> {
+        let groups = self.groups.read();
+        let first_in = |(number, place): (u32, &CachePadded<Partition>)| {
+            let progresses: Vec<MutexGuard<'_, Progress>> =
+                groups.values().map(|group| group.partitions[number as usize].progress.lock()).collect();
+            let log = place.log.lock();
             let wanted = match trim {
                 Trim::BeforeSequence(Sequences::All(before)) => *before,
-                Trim::BeforeSequence(Sequences::Map(map)) => map.get(&(number as u32)).copied().unwrap_or(0),
+                Trim::BeforeSequence(Sequences::Map(map)) => map.get(&number).copied().unwrap_or(0),
                 Trim::MaxLen(len) => (log.high_watermark() + 1).saturating_sub(*len),
                 Trim::MaxAgeMs(age) => log.first_not_older(now.plus_millis(-i64::try_from(*age).unwrap_or(i64::MAX))),
                 Trim::MaxBytes(bytes) => log.first_within(*bytes),
@@ -322,33 +542,18 @@ impl StreamEntry {
                 progresses.iter().map(|progress| progress.lowest_needed().0).min().unwrap_or(u64::MAX)
             };
             let first = wanted.min(allowed).min(log.high_watermark() + 1);
-            if first <= log.first() {
-                continue;
-            }
-            removed += first - log.first();
-            log.trim(first, |sequence, id| {
-                if let StoredId::Explicit(id) = id {
-                    explicit.push((id.into(), sequence, number as u32));
-                }
-            });
-            for (group, progress) in groups.values().zip(&mut progresses) {
-                if progress.trim(first) == Freed::Work {
-                    freed.push((Arc::clone(group), number as u32));
-                }
-            }
-        }
-        // An append may have given an id anew since its event was removed; that entry stays.
-        for (id, sequence, partition) in explicit {
-            let mut ids = self.ids[self.shard_of(&id)].lock();
-            if ids.get(&id).is_some_and(|at| at.sequence == sequence && at.partition == partition) {
-                ids.remove(&id);
-                shrink(&mut ids);
-            }
-        }
-        let woken = |interest: &Interest| {
-            freed.iter().any(|(group, number)| Arc::ptr_eq(&interest.group, group) && interest.covers(*number))
+            (first > log.first()).then_some((number, first))
         };
-        Ok((removed, self.wakers.matching(woken)))
+        (0..).zip(&self.partitions).filter_map(first_in).collect()
+    }
+
+    /// Forgets an explicit id whose event is gone. An append may have given it anew since; that entry stays.
+    fn forget_id(&self, id: &str, partition: u32, sequence: u64) {
+        let mut ids = self.ids[self.shard_of(id)].lock();
+        if ids.get(id).is_some_and(|at| at.sequence == sequence && at.partition == partition) {
+            ids.remove(id);
+            shrink(&mut ids);
+        }
     }
 
     /// Takes note that the stream is gone, gives its memory back whoever still holds the entry, and returns whom to
@@ -391,9 +596,52 @@ impl StreamEntry {
         self.wakers.matching(|interest| interest.covers(partition))
     }
 
+    /// Who waits for the partitions of some events.
+    fn waiting_for_events(&self, events: &[Event]) -> Vec<Waker> {
+        if self.wakers.is_empty() {
+            return Vec::new();
+        }
+        self.wakers.matching(|interest| events.iter().any(|event| interest.covers(event.partition())))
+    }
+
     pub(super) fn everybody(&self) -> Vec<Waker> {
         self.wakers.matching(|_| true)
     }
+}
+
+impl Lost for StreamEntry {
+    type Mark = Enqueued;
+
+    /// Takes back the events that could not be written. Nobody has seen them, and none is enqueued meanwhile.
+    fn undo(&self, marks: &[Enqueued]) {
+        let mut from: BTreeMap<u32, u64> = BTreeMap::new();
+        for mark in marks {
+            let from = from.entry(mark.partition).or_insert(mark.sequence);
+            *from = mark.sequence.min(*from);
+        }
+        for (partition, from) in from {
+            let mut explicit: Vec<(Box<str>, u64)> = Vec::new();
+            let mut log = self.partitions[partition as usize].log.lock();
+            for sequence in from..log.next() {
+                if let Some(StoredId::Explicit(id)) = log.record(sequence).map(Record::id) {
+                    explicit.push((id.into(), sequence));
+                }
+            }
+            log.take_back(from);
+            drop(log);
+            explicit.iter().for_each(|(id, sequence)| self.forget_id(id, partition, *sequence));
+        }
+    }
+}
+
+/// Enqueues the new ones among these events; a ticket that covers those that stand as well.
+fn enqueue(journal: &StreamLog<StreamEntry>, events: &[Event]) -> Result<Ticket> {
+    let new = || events.iter().filter(|event| !event.deduplicated());
+    if new().next().is_none() {
+        return journal.check().map(|()| journal.last_enqueued());
+    }
+    let mark = |event: &Event| Enqueued { partition: event.partition(), sequence: event.sequence() };
+    journal.enqueue(kind::APPENDED, new().map(mark), |body| new().for_each(|event| change::write_event(body, event)))
 }
 
 /// Appends one event, generating its id if it has none. The caller makes it visible.
