@@ -1,61 +1,45 @@
 //! Measures the engine against floors: loops that do only what an operation cannot do without. Floor and subject
-//! alternate, round after round, in one process; what is printed is the median over the rounds, in nanoseconds for
-//! one event. Absolute times say little on a shared machine; `bench/run.py` turns them into ratios.
+//! alternate; see `common` for how, and `bench/run.py` for the ratios.
 //!
 //! Memory is warmed and reused: the allocator is told to keep what it has, and each round's stream is deleted before
 //! the next.
-//!
-//! Arguments: a part of the names to run only those; `--rounds N`; `--quick`.
 
+mod common;
+
+use common::{Named, Run, measure, timed};
 use crossbeam_utils::CachePadded;
 use hashbrown::HashMap;
 use parking_lot::{Mutex, RwLock};
 use rheo_core::{
-    Append, AppendOptions, Clock, FetchOptions, GroupOptions, Instance, Lease, OpenOptions, StreamOptions, open,
+    Append, AppendOptions, Clock, FetchOptions, GroupOptions, Instance, Lease, OpenOptions, StreamOptions, Telemetry,
+    open,
 };
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
 const PAYLOAD: [u8; 128] = [b'x'; 128];
 
-/// What is measured: does `count` events and returns the nanoseconds for one.
-type Run = Box<dyn FnMut(u64) -> f64>;
-
-/// A case's name, how many events one round does, and what makes it.
-type Named = (&'static str, u64, fn() -> Run);
-
-struct Case {
-    name: &'static str,
-    count: u64,
-    run: Run,
-    samples: Vec<f64>,
-}
-
 fn main() {
-    keep_memory();
-    let mut rounds = 9;
-    let mut scale = 1;
-    let mut only = String::new();
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--bench" => {}
-            "--rounds" => rounds = arguments.next().and_then(|n| n.parse().ok()).expect("--rounds takes a number"),
-            "--quick" => scale = 10,
-            _ => only = argument,
-        }
-    }
-    let cases: [Named; 17] = [
+    let cases: [Named; 25] = [
         ("floor_append", 200_000, floor_append),
         ("append_by_name", 200_000, append_by_name),
-        ("append_bound", 200_000, append_bound),
+        ("append_bound", 200_000, || append_bound(None)),
+        ("append_counted", 200_000, || append_bound(Some(counting().without_durations()))),
+        ("append_counted_with_durations", 200_000, || append_bound(Some(counting()))),
         ("append_batch_100", 200_000, append_batch),
         ("floor_fetch_ack", 200_000, floor_fetch_ack),
         ("fetch_ack_by_name", 200_000, fetch_ack_by_name),
-        ("fetch_ack_bound", 200_000, fetch_ack_bound),
+        ("fetch_ack_bound", 200_000, || fetch_ack_bound(None)),
+        ("fetch_ack_counted", 200_000, || fetch_ack_bound(Some(counting().without_durations()))),
+        ("fetch_ack_counted_with_durations", 200_000, || fetch_ack_bound(Some(counting()))),
         ("fetch_100_ack_many", 200_000, fetch_many),
+        ("append_1_thread", 200_000, || append_by_threads(1)),
+        ("append_2_threads", 200_000, || append_by_threads(2)),
+        ("fetch_ack_1_thread", 200_000, || fetch_ack_by_threads(1)),
+        ("fetch_ack_2_threads", 200_000, || fetch_ack_by_threads(2)),
         ("append_1_group", 200_000, || append_with_groups(1)),
         ("append_1000_groups", 200_000, || append_with_groups(1000)),
         ("fetch_ack_backlog_10_thousand", 10_000, || fetch_ack_backlog(10_000)),
@@ -66,46 +50,50 @@ fn main() {
         ("group_info_of_100", 10_000, || group_info(100)),
         ("group_info_of_1_million", 10_000, || group_info(1_000_000)),
     ];
-    let mut cases: Vec<Case> = cases
-        .into_iter()
-        .filter(|(name, ..)| name.contains(&only))
-        .map(|(name, count, make)| Case { name, count: count / scale, run: make(), samples: Vec::new() })
-        .collect();
-    // The first round touches memory for the first time and does not count.
-    for round in 0..=rounds {
-        for case in &mut cases {
-            let nanos = (case.run)(case.count);
-            if round > 0 {
-                case.samples.push(nanos);
-            }
-        }
-    }
-    for case in &mut cases {
-        case.samples.sort_by(f64::total_cmp);
-        println!("{}\t{:.1}", case.name, case.samples[case.samples.len() / 2]);
-    }
-}
-
-/// Tells glibc to keep freed memory instead of giving it back and touching it anew.
-fn keep_memory() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: sets two tunables of the allocator, before there are other threads.
-    unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 30);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
-    }
-}
-
-fn timed(count: u64, mut one: impl FnMut(u64)) -> f64 {
-    let started = Instant::now();
-    for index in 0..count {
-        one(index);
-    }
-    started.elapsed().as_nanos() as f64 / count as f64
+    measure(&cases);
 }
 
 fn memory() -> Instance {
-    open("memory:", OpenOptions::new()).expect("memory opens")
+    told(None)
+}
+
+/// A memory instance that tells of its work, or not.
+fn told(telemetry: Option<Telemetry>) -> Instance {
+    let mut options = OpenOptions::new();
+    if let Some(telemetry) = telemetry {
+        options = options.telemetry(telemetry);
+    }
+    open("memory:", options).expect("memory opens")
+}
+
+/// A hook that counts.
+fn counting() -> Telemetry {
+    let total = AtomicU64::new(0);
+    Telemetry::new(move |event| {
+        total.fetch_add(event.count, Ordering::Relaxed);
+    })
+}
+
+/// Lets so many threads work at the same time, each with the number of its partition, and returns the nanoseconds from
+/// the first one's beginning to the last one's end.
+fn at_once(threads: u32, work: impl Fn(u32) + Sync) -> f64 {
+    let barrier = Barrier::new(threads as usize);
+    let (barrier, work) = (&barrier, &work);
+    let spans: Vec<(Instant, Instant)> = std::thread::scope(|scope| {
+        let start = |partition| {
+            scope.spawn(move || {
+                barrier.wait();
+                let began = Instant::now();
+                work(partition);
+                (began, Instant::now())
+            })
+        };
+        let running: Vec<_> = (0..threads).map(start).collect();
+        running.into_iter().map(|thread| thread.join().expect("it worked")).collect()
+    });
+    let began = spans.iter().map(|(began, _)| *began).min().expect("there is a thread");
+    let ended = spans.iter().map(|(_, ended)| *ended).max().expect("there is a thread");
+    (ended - began).as_nanos() as f64
 }
 
 // Floors.
@@ -186,8 +174,8 @@ fn append_by_name() -> Run {
     })
 }
 
-fn append_bound() -> Run {
-    let db = memory();
+fn append_bound(telemetry: Option<Telemetry>) -> Run {
+    let db = told(telemetry);
     Box::new(move |count| {
         db.create_stream("orders", StreamOptions::default()).expect("created");
         let orders = db.stream("orders").expect("a good name");
@@ -213,6 +201,22 @@ fn append_batch() -> Run {
     })
 }
 
+/// So many threads append, each to its own one of two partitions.
+fn append_by_threads(threads: u32) -> Run {
+    let db = memory();
+    Box::new(move |count| {
+        db.create_stream("orders", StreamOptions::partitions(2)).expect("created");
+        let nanos = at_once(threads, |partition| {
+            let orders = db.stream("orders").expect("a good name");
+            for _ in 0..count {
+                black_box(orders.append(&Append::bytes(black_box(&PAYLOAD)).partition(partition)).expect("appended"));
+            }
+        });
+        db.delete_stream("orders", true).expect("deleted");
+        nanos / (count * u64::from(threads)) as f64
+    })
+}
+
 fn append_with_groups(groups: usize) -> Run {
     let db = memory();
     Box::new(move |count| {
@@ -232,14 +236,22 @@ fn append_with_groups(groups: usize) -> Run {
 /// A stream `orders` with so many events and a group `billing` that has seen none.
 fn filled(events: u64) -> Instance {
     let db = memory();
-    db.create_stream("orders", StreamOptions::default()).expect("created");
-    db.create_group("orders", "billing", &GroupOptions::default()).expect("created");
+    create(&db, 1);
     fill(&db, events);
     db
 }
 
+fn create(db: &Instance, partitions: u32) {
+    db.create_stream("orders", StreamOptions::partitions(partitions)).expect("created");
+    db.create_group("orders", "billing", &GroupOptions::default()).expect("created");
+}
+
 fn fill(db: &Instance, events: u64) {
-    let items = [Append::bytes(&PAYLOAD); 1000];
+    fill_partition(db, 0, events);
+}
+
+fn fill_partition(db: &Instance, partition: u32, events: u64) {
+    let items = [Append::bytes(&PAYLOAD).partition(partition); 1000];
     for start in (0..events).step_by(items.len()) {
         let count = (events - start).min(items.len() as u64) as usize;
         db.append_batch("orders", &items[..count], &AppendOptions::default()).expect("appended");
@@ -262,8 +274,9 @@ fn fetch_ack_by_name() -> Run {
     })
 }
 
-fn fetch_ack_bound() -> Run {
-    let db = filled(0);
+fn fetch_ack_bound(telemetry: Option<Telemetry>) -> Run {
+    let db = told(telemetry);
+    create(&db, 1);
     let billing = db.group("orders", "billing").expect("good names");
     let mut leases: Vec<Lease> = Vec::new();
     Box::new(move |count| {
@@ -293,6 +306,29 @@ fn fetch_many() -> Run {
         leases.clear();
         trim(&db);
         nanos / 100.0
+    })
+}
+
+/// So many threads fetch and ack, each from its own one of two partitions.
+fn fetch_ack_by_threads(threads: u32) -> Run {
+    let db = memory();
+    create(&db, 2);
+    Box::new(move |count| {
+        for partition in 0..threads {
+            fill_partition(&db, partition, count);
+        }
+        let nanos = at_once(threads, |partition| {
+            let billing = db.group("orders", "billing").expect("good names");
+            let partitions = [partition];
+            let options = FetchOptions::new().limit(1).partitions(&partitions);
+            let mut leases: Vec<Lease> = Vec::new();
+            for _ in 0..count {
+                billing.fetch_into(&options, &mut leases).expect("fetched");
+                billing.ack(&leases[0]).expect("acked");
+            }
+        });
+        trim(&db);
+        nanos / (count * u64::from(threads)) as f64
     })
 }
 

@@ -10,6 +10,7 @@
 
 #[cfg(feature = "test-backends")]
 pub mod flaky;
+pub mod journal;
 pub mod memory;
 #[cfg(feature = "test-backends")]
 pub mod native_stream_double;

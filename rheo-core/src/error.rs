@@ -280,6 +280,12 @@ impl Error {
         )
     }
 
+    /// `closed`, in the words every backend uses.
+    #[cold]
+    pub(crate) fn closed() -> Error {
+        Error::new(ErrorCode::Closed, "the instance was closed; open it again")
+    }
+
     /// `unsupported`: `what` is an operation that this backend does not offer.
     #[cold]
     pub fn unsupported(what: &str) -> Error {

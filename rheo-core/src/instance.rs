@@ -5,6 +5,7 @@
 //! [`Stream`](crate::Stream) and [`Group`](crate::Group) only say which of the two.
 
 use crate::append::{Append, AppendOptions};
+use crate::backend::journal::files::SystemFiles;
 use crate::backend::memory::MemoryBackend;
 use crate::backend::{Backend, FetchRequest, GroupRef, NewGroup, Settled, Settlement, StreamRef, Watch};
 use crate::bound::{Group, Stream};
@@ -29,6 +30,7 @@ use crate::telemetry::{At, Telemetry, TelemetryName};
 use crate::timestamp::Timestamp;
 use crate::wait::Parker;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
@@ -37,26 +39,40 @@ use std::time::{Duration, Instant};
 /// How often a wait looks again where the backend cannot notify.
 const POLL: Duration = Duration::from_millis(200);
 
-/// Opens an instance. `url` is `memory:` (other schemes come with other builds).
+/// Opens an instance. `url` is `memory:` or `journal:PATH` (other schemes come with other builds).
+///
+/// A journal is a directory, made if it is not there. Behind a `?` may come options by name, as [`OpenOptions::set`] takes
+/// them, joined by `&`; they win over `options`. `mode=ro` opens a journal that nobody else has open to be read, without
+/// changing a byte.
 ///
 /// # Errors
 /// `invalid_argument` for a malformed URL or option, `unsupported` for a scheme that this build lacks,
-/// `already_exists` when an instance of that name is open.
+/// `already_exists` when an instance of that name is open; of a journal `locked` when it is open elsewhere, `corrupt`,
+/// `version_mismatch`, and `failed` with the system's words.
 ///
 /// ```
 /// let db = rheo_core::open("memory:", rheo_core::OpenOptions::new())?;
 /// db.create_stream("orders", rheo_core::StreamOptions::partitions(4))?;
 /// # Ok::<(), rheo_core::Error>(())
 /// ```
-pub fn open(url: &str, options: OpenOptions) -> Result<Instance> {
-    options.check()?;
-    Instance::with_backend(open_backend(url, &options)?, options)
+pub fn open(url: &str, mut options: OpenOptions) -> Result<Instance> {
+    let backend = open_backend(url, &mut options)?;
+    Instance::with_backend(backend, options)
 }
 
-fn open_backend(url: &str, options: &OpenOptions) -> Result<Arc<dyn Backend>> {
+fn open_backend(url: &str, options: &mut OpenOptions) -> Result<Arc<dyn Backend>> {
     let Some((scheme, rest)) = url.split_once(':') else {
-        return Err(Error::invalid(format!("{url:?} is not a backend's URL; memory: is one")));
+        return Err(Error::invalid(format!("{url:?} is not a backend's URL; memory: and journal:PATH are")));
     };
+    if scheme == "journal" {
+        return open_journal(url, rest, options);
+    }
+    options.check()?;
+    if scheme != "flaky"
+        && let Some(name) = options.journal.given()
+    {
+        return Err(Error::invalid(format!("{name} is an option of a journal; {url:?} is none")));
+    }
     match scheme {
         "memory" if rest.is_empty() => Ok(Arc::new(MemoryBackend::new(Clock::new(options.clock)))),
         "memory" => Err(Error::invalid(format!("{url:?}: memory: takes nothing after the colon"))),
@@ -71,11 +87,33 @@ fn open_backend(url: &str, options: &OpenOptions) -> Result<Arc<dyn Backend>> {
         "flaky" => Ok(Arc::new(crate::backend::flaky::Flaky::new(open_backend(rest, options)?))),
         #[cfg(not(feature = "test-backends"))]
         "native-stream-double" | "flaky" => Err(lacking(scheme, "test-backends")),
-        "journal" | "sqlite" => Err(lacking(scheme, scheme)),
+        "sqlite" => Err(lacking(scheme, scheme)),
         "redis" | "rediss" => Err(lacking(scheme, "redis")),
         "postgres" | "postgresql" => Err(lacking(scheme, "postgres")),
-        _ => Err(Error::invalid(format!("{scheme:?} is not the scheme of a backend; memory is one"))),
+        _ => Err(Error::invalid(format!("{scheme:?} is not the scheme of a backend; memory and journal are two"))),
     }
+}
+
+/// Opens `journal:PATH`, or `journal:PATH?name=value&…`.
+fn open_journal(url: &str, rest: &str, options: &mut OpenOptions) -> Result<Arc<dyn Backend>> {
+    let (path, given) = rest.split_once('?').unwrap_or((rest, ""));
+    if path.is_empty() {
+        return Err(Error::invalid(format!("{url:?} has no path; it is journal:PATH")));
+    }
+    let mut is_read_only = false;
+    for option in given.split('&').filter(|option| !option.is_empty()) {
+        match option.split_once('=') {
+            Some(("mode", "ro")) => is_read_only = true,
+            Some(("mode", "rw")) => is_read_only = false,
+            Some(("mode", mode)) => return Err(Error::invalid(format!("mode is {mode:?}; it takes rw or ro"))),
+            Some((name, value)) => options.set(name, value)?,
+            None => return Err(Error::invalid(format!("{option:?} in {url:?} has no value; it is name=value"))),
+        }
+    }
+    options.check()?;
+    let journal = options.journal.with_defaults(is_read_only);
+    let clock = Clock::new(options.clock);
+    Ok(Arc::new(MemoryBackend::open_journal(Arc::new(SystemFiles), Path::new(path), journal, clock)?))
 }
 
 fn lacking(scheme: &str, feature: &str) -> Error {
@@ -615,7 +653,7 @@ impl Operations {
             ));
         }
         if self.closed.load(Ordering::Acquire) {
-            return Err(Error::new(ErrorCode::Closed, "the instance was closed; open it again"));
+            return Err(Error::closed());
         }
         Ok(&**self.backend)
     }
@@ -849,9 +887,20 @@ impl Operations {
         leases: &mut Vec<Lease>,
     ) -> Result<()> {
         leases.clear();
-        let Some(telemetry) = &self.options.telemetry else {
-            return self.claim_into(group, options, leases).map(drop);
-        };
+        match &self.options.telemetry {
+            Some(telemetry) => self.fetch_and_tell(telemetry, group, options, leases),
+            None => self.claim_into(group, options, leases).map(drop),
+        }
+    }
+
+    #[inline(never)]
+    fn fetch_and_tell(
+        &self,
+        telemetry: &Telemetry,
+        group: GroupRef<'_>,
+        options: &FetchOptions<'_>,
+        leases: &mut Vec<Lease>,
+    ) -> Result<()> {
         let at = at_group(group);
         let work = || self.claim_into(group, options, leases).map(|dead_letters| (dead_letters, leases.len() as u64));
         let (dead_letters, given) = telemetry.span(TelemetryName::Fetch, at, work, |(_, given)| *given)?;
@@ -985,7 +1034,7 @@ impl Operations {
     }
 
     /// Apart from `settle`, so that the usual path moves nothing about.
-    #[cold]
+    #[inline(never)]
     fn settle_and_tell(
         &self,
         telemetry: &Telemetry,

@@ -24,13 +24,20 @@
 //! In one place, for all of the library; a thread takes locks only in this order, top to bottom:
 //!
 //! 1. the registry of named instances
-//! 2. the streams of a backend
-//! 3. the groups of a stream
-//! 4. the groups of all streams, by both names
-//! 5. a group's progress in a partition (several groups: by name; several partitions: one after the other)
-//! 6. the explicit ids of a stream (several shards: ascending)
-//! 7. a partition's log (several: ascending)
-//! 8. the wakers of a stream
+//! 2. the administration of a backend (streams come and go)
+//! 3. the administration of a stream (groups come and go, and are moved by hand)
+//! 4. the streams of a backend
+//! 5. the groups of a stream
+//! 6. the groups of all streams, by both names
+//! 7. a group's progress in a partition (of several groups, by name, in one partition; or of several partitions,
+//!    ascending, in one group; never both)
+//! 8. a journal's log file
+//! 9. the explicit ids of a stream (several shards: ascending)
+//! 10. a partition's log (several: ascending)
+//! 11. the queue of a journal's log
+//! 12. the wakers of a stream
+//!
+//! Nobody waits for a sync while holding 4 to 6 or 8 to 12; a change by hand does so with 2, 3 or 7.
 //!
 //! Wakers and visitors are called when none of these is held.
 
@@ -63,6 +70,7 @@ mod wait;
 mod wakers;
 
 pub use append::{Append, AppendOptions, Encoding};
+pub use backend::journal::SyncPolicy;
 pub use bound::{Group, Stream};
 pub use capabilities::{Capabilities, GUARANTEES, MECHANISMS};
 pub use clock::{Clock, ClockOption, Reading};
@@ -79,7 +87,7 @@ pub use group::{
 pub use instance::{Instance, get, open};
 pub use lag::{Lag, PartitionLag};
 pub use lease::{Lease, LeaseContext, LeaseId, LeaseToken};
-pub use options::OpenOptions;
+pub use options::{JournalOptions, OpenOptions};
 pub use query::run::{EventStream, Page};
 pub use query::{Condition, Direction, Matcher, Operator, OrderField, Query};
 pub use replay::{Replay, ReplayOptions, ResetOptions};

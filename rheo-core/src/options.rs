@@ -1,5 +1,6 @@
 //! What an instance is opened with.
 
+use crate::backend::journal::{self, SyncPolicy};
 use crate::clock::ClockOption;
 use crate::error::{Error, Result};
 use crate::group;
@@ -24,6 +25,42 @@ pub struct OpenOptions {
     pub clock: ClockOption,
     /// What is told of the instance's work, and to whom; nothing by default.
     pub telemetry: Option<Telemetry>,
+    /// How a journal stores what it is given; not for other backends.
+    pub journal: JournalOptions,
+}
+
+/// How a journal stores what it is given (docs/durability.md). What is missing is as the default says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JournalOptions {
+    /// When what is written is synced; [`SyncPolicy::Always`] by default.
+    pub sync: Option<SyncPolicy>,
+    /// Whether a settle is answered only when it is synced; false by default: it is written when it is answered, and under
+    /// `always` synced within 50 ms.
+    pub sync_settles: Option<bool>,
+    /// How large a file gets before the next begins, in bytes; 64 MiB by default, 4 KiB to 1 GiB.
+    pub segment_bytes: Option<u64>,
+}
+
+impl JournalOptions {
+    /// The name of one that is set.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let JournalOptions { sync, sync_settles, segment_bytes } = self;
+        let given = [
+            sync.is_some().then_some("sync"),
+            sync_settles.is_some().then_some("sync_settles"),
+            segment_bytes.is_some().then_some("segment_bytes"),
+        ];
+        given.into_iter().flatten().next()
+    }
+
+    pub(crate) fn with_defaults(self, is_read_only: bool) -> journal::Settings {
+        journal::Settings {
+            sync: self.sync.unwrap_or_default(),
+            sync_settles: self.sync_settles.unwrap_or(false),
+            segment_bytes: self.segment_bytes.unwrap_or(journal::SEGMENT_BYTES),
+            is_read_only,
+        }
+    }
 }
 
 impl Default for OpenOptions {
@@ -36,6 +73,7 @@ impl Default for OpenOptions {
             max_payload_bytes: limits::MAX_PAYLOAD_BYTES,
             clock: ClockOption::System,
             telemetry: None,
+            journal: JournalOptions::default(),
         }
     }
 }
@@ -60,6 +98,13 @@ impl OpenOptions {
         self
     }
 
+    /// With this sync policy, for a journal.
+    #[must_use]
+    pub fn sync(mut self, sync: SyncPolicy) -> OpenOptions {
+        self.journal.sync = Some(sync);
+        self
+    }
+
     /// Telling this hook of its work.
     #[must_use]
     pub fn telemetry(mut self, telemetry: Telemetry) -> OpenOptions {
@@ -70,7 +115,8 @@ impl OpenOptions {
     /// Sets an option by its name, with its value as text: what the languages without this struct use.
     ///
     /// `name`; `default_max_demand`, `default_lease_ms`, `default_max_attempts`, `max_payload_bytes` (numbers);
-    /// `clock` (`system` or `manual`); `clock_start` (microseconds since the epoch; makes the clock manual).
+    /// `clock` (`system` or `manual`); `clock_start` (microseconds since the epoch; makes the clock manual); for a journal
+    /// `sync` (`always`, `never`, `interval:MS`), `sync_settles` (`true` or `false`), `segment_bytes` (a number).
     ///
     /// # Errors
     /// `invalid_argument` for an unknown name or a value that does not parse; the ranges are checked at open.
@@ -81,6 +127,9 @@ impl OpenOptions {
             "default_lease_ms" => self.default_lease_ms = number(key, value)?,
             "default_max_attempts" => self.default_max_attempts = number(key, value)?,
             "max_payload_bytes" => self.max_payload_bytes = number(key, value)?,
+            "sync" => self.journal.sync = Some(value.parse()?),
+            "sync_settles" => self.journal.sync_settles = Some(boolean(key, value)?),
+            "segment_bytes" => self.journal.segment_bytes = Some(number(key, value)?),
             "clock_start" => {
                 self.clock = ClockOption::Manual { start: Some(Timestamp::from_micros(number(key, value)?)) };
             }
@@ -93,7 +142,7 @@ impl OpenOptions {
             _ => {
                 return Err(Error::invalid(format!(
                     "there is no option {key:?}; there are name, default_max_demand, default_lease_ms, \
-                     default_max_attempts, max_payload_bytes, clock and clock_start"
+                     default_max_attempts, max_payload_bytes, clock, clock_start, sync, sync_settles and segment_bytes"
                 )));
             }
         }
@@ -117,6 +166,14 @@ impl OpenOptions {
                 limits::MAX_PAYLOAD_BYTES
             )));
         }
+        if let Some(bytes) = self.journal.segment_bytes
+            && !(4 << 10..=1 << 30).contains(&bytes)
+        {
+            return Err(Error::invalid(format!("segment_bytes is {bytes}; it takes 4 KiB to 1 GiB")));
+        }
+        if let Some(SyncPolicy::Interval(millis)) = self.journal.sync {
+            limits::check_duration("sync interval", millis, 1)?;
+        }
         Ok(())
     }
 }
@@ -127,6 +184,10 @@ pub(crate) fn check_limit(what: &str, limit: usize) -> Result<()> {
         return Err(Error::invalid(format!("{what} is {limit}; a fetch gives at most {} leases", limits::MAX_FETCH)));
     }
     Ok(())
+}
+
+fn boolean(key: &str, value: &str) -> Result<bool> {
+    value.parse().map_err(|_| Error::invalid(format!("{key} is {value:?}; it takes true or false")))
 }
 
 fn number<N: std::str::FromStr>(key: &str, value: &str) -> Result<N> {

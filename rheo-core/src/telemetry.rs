@@ -12,13 +12,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Runs the programs of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/telemetry.md")]
+struct Guide;
+
 macro_rules! names {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
-        /// What happened. The text of each is the contract's.
+    ($($(#[$doc:meta])* $variant:ident = $number:literal, $name:literal;)*) => {
+        /// What happened. The text of each is the contract's; the number is what crosses to other languages.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum TelemetryName {
-            $($(#[$doc])* $variant,)*
+            $($(#[$doc])* $variant = $number,)*
         }
 
         impl TelemetryName {
@@ -29,45 +34,55 @@ macro_rules! names {
             pub const fn name(self) -> &'static str {
                 match self { $(TelemetryName::$variant => $name,)* }
             }
+
+            /// Its number, from 1; never used for something else.
+            pub const fn number(self) -> i32 {
+                self as i32
+            }
+
+            /// The name with this number.
+            pub fn from_number(number: i32) -> Option<TelemetryName> {
+                TelemetryName::ALL.iter().copied().find(|name| name.number() == number)
+            }
         }
     };
 }
 
 names! {
     /// A span: one append. `count`: 1 when it was done.
-    Append = "append";
+    Append = 1, "append";
     /// A span: one batch. `count`: its items.
-    AppendBatch = "append_batch";
+    AppendBatch = 2, "append_batch";
     /// A span: a query or a page of one. `count`: the events found.
-    Query = "query";
+    Query = 3, "query";
     /// A span: a fetch, waiting included. `count`: the leases given.
-    Fetch = "fetch";
+    Fetch = 4, "fetch";
     /// A span: renewing leases of one group. `count` and `failed`: how many were renewed and were not.
-    Renew = "renew";
+    Renew = 5, "renew";
     /// A span: acking leases of one group. `count` and `failed`: how many were acked and were not.
-    Ack = "ack";
+    Ack = 6, "ack";
     /// A span: retrying leases of one group. `count` and `failed`: how many were given back (or buried) and were not.
-    Retry = "retry";
+    Retry = 7, "retry";
     /// A span: rejecting leases of one group. `count` and `failed`: how many were rejected and were not.
-    Reject = "reject";
+    Reject = 8, "reject";
     /// A span: releasing leases of one group. `count` and `failed`: how many were given back and were not.
-    Release = "release";
+    Release = 9, "release";
     /// A counter: a stream was created.
-    StreamCreate = "stream.create";
+    StreamCreate = 10, "stream.create";
     /// A counter: a group was created.
-    GroupCreate = "group.create";
+    GroupCreate = 11, "group.create";
     /// A counter: `count` leases were given.
-    Lease = "lease";
+    Lease = 12, "lease";
     /// A counter: `count` of the leases given were not the first of their event.
-    Redelivery = "redelivery";
+    Redelivery = 13, "redelivery";
     /// A counter: `count` deliveries became dead letters, by reject or by a limit.
-    DeadLetter = "dead_letter";
+    DeadLetter = 14, "dead_letter";
     /// A gauge: `count` is the frontier of `partition`, as `lag` and `group_info` find it.
-    GroupFrontier = "group.frontier";
+    GroupFrontier = 15, "group.frontier";
     /// A counter: a replay made `count` deliveries available again.
-    GroupReplay = "group.replay";
+    GroupReplay = 16, "group.replay";
     /// A counter: a group was reset.
-    GroupReset = "group.reset";
+    GroupReset = 17, "group.reset";
 }
 
 /// One thing that happened. Borrowed: copy what is to outlive the call.
@@ -200,15 +215,22 @@ impl Telemetry {
             let (these, others) = rest.split_at(run.len());
             rest = others;
             let at = At { stream: run[0].stream(), group: Some(run[0].group()) };
-            let first_error = these.iter().find_map(|result| result.as_ref().err()).map(crate::Error::code);
-            let done = if whole.is_some() { 0 } else { these.iter().filter(|result| result.is_ok()).count() as u64 };
-            let failed = these.len() as u64 - done;
-            let error = whole.or(first_error);
-            self.tell(&TelemetryEvent { failed, duration, error, ..at.event(name, done) });
-            if whole.is_none() {
-                let dead = these.iter().filter(|result| result.as_ref().is_ok_and(Outcome::is_dead_letter)).count();
-                self.count(TelemetryName::DeadLetter, at, dead as u64);
+            let (mut failed, mut dead, mut error) = (0, 0, whole);
+            for result in these {
+                match result {
+                    Ok(outcome) => dead += u64::from(outcome.is_dead_letter()),
+                    Err(reason) => {
+                        failed += 1;
+                        error = error.or(Some(reason.code()));
+                    }
+                }
             }
+            if whole.is_some() {
+                (failed, dead) = (these.len() as u64, 0);
+            }
+            let done = these.len() as u64 - failed;
+            self.tell(&TelemetryEvent { failed, duration, error, ..at.event(name, done) });
+            self.count(TelemetryName::DeadLetter, at, dead);
         }
         result
     }
@@ -356,5 +378,60 @@ mod tests {
         db.advance_clock(1).unwrap();
         assert_eq!(db.fetch("s", "g", &FetchOptions::new()).unwrap().len(), 0);
         assert_eq!(*dead.lock(), 1);
+    }
+
+    #[cfg(feature = "tracing")]
+    #[test]
+    fn tracing_gets_every_label() {
+        use std::fmt::{Debug, Write as _};
+        use tracing::field::{Field, Visit};
+        use tracing::span::{Attributes, Id, Record};
+        use tracing::{Event, Metadata, Subscriber};
+
+        #[derive(Clone, Default)]
+        struct Lines(Arc<Mutex<Vec<String>>>);
+
+        struct Line(String);
+
+        impl Visit for Line {
+            fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+                write!(self.0, " {}={value:?}", field.name()).unwrap();
+            }
+        }
+
+        impl Subscriber for Lines {
+            fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+                metadata.target() == "rheo"
+            }
+            fn new_span(&self, _: &Attributes<'_>) -> Id {
+                Id::from_u64(1)
+            }
+            fn record(&self, _: &Id, _: &Record<'_>) {}
+            fn record_follows_from(&self, _: &Id, _: &Id) {}
+            fn event(&self, event: &Event<'_>) {
+                let mut line = Line(event.metadata().level().to_string());
+                event.record(&mut line);
+                self.0.lock().push(line.0);
+            }
+            fn enter(&self, _: &Id) {}
+            fn exit(&self, _: &Id) {}
+        }
+
+        let lines = Lines::default();
+        tracing::subscriber::with_default(lines.clone(), || {
+            let telemetry = Telemetry::tracing().without_durations();
+            let db = open("memory:", OpenOptions::new().telemetry(telemetry)).unwrap();
+            db.create_stream("s", StreamOptions::default()).unwrap();
+            assert!(db.append("s", &Append::json("1").partition(1)).is_err());
+            db.create_group("s", "g", &GroupOptions::default()).unwrap();
+            db.lag("s", "g", None).unwrap();
+        });
+        let expected = [
+            r#"DEBUG name="stream.create" stream="s" count=1 failed=0"#,
+            r#"DEBUG name="append" stream="s" count=0 failed=0 error="invalid_partition""#,
+            r#"DEBUG name="group.create" stream="s" group="g" count=1 failed=0"#,
+            r#"DEBUG name="group.frontier" stream="s" group="g" partition=0 count=0 failed=0"#,
+        ];
+        assert_eq!(*lines.0.lock(), expected);
     }
 }

@@ -120,3 +120,45 @@ fn a_child_opens_by_name_while_its_parent_does() {
         stop.store(true, Ordering::Relaxed);
     });
 }
+
+/// A child has no part in the lock on a journal, and does it no harm: the parent may close it and open it again, or another
+/// process may, while the child lives.
+#[test]
+fn a_child_does_not_hold_its_parent_s_journal() {
+    let place = tempfile::tempdir().unwrap();
+    let url = format!("journal:{}", place.path().join("journal").display());
+    let db = open(&url, OpenOptions::new()).unwrap();
+    db.create_stream("s", StreamOptions::default()).unwrap();
+    let mut ends = [0; 2];
+    // SAFETY: the child calls what this test is about, and ends by `_exit`, when the parent has closed its end of the pipe.
+    let process = unsafe {
+        assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
+        match libc::fork() {
+            0 => {
+                libc::alarm(20);
+                libc::close(ends[1]);
+                let refused = |error: Option<rheo_core::Error>, code| error.is_some_and(|error| error.code() == code);
+                let forked = refused(db.append("s", &Append::json("1")).err(), ErrorCode::Forked);
+                let locked = refused(open(&url, OpenOptions::new()).err(), ErrorCode::Locked);
+                drop(std::ptr::read(&raw const db));
+                let mut byte = 0_u8;
+                libc::read(ends[0], (&raw mut byte).cast(), 1);
+                libc::_exit(i32::from(!forked || !locked));
+            }
+            process => process,
+        }
+    };
+    db.append("s", &Append::json("1").id("parent")).unwrap();
+    db.close().unwrap();
+    let again = open(&url, OpenOptions::new()).unwrap();
+    assert!(again.get("s", "parent").unwrap().is_some());
+    drop(again);
+    let mut status = 0;
+    // SAFETY: the descriptors and the process are this test's own.
+    unsafe {
+        libc::close(ends[0]);
+        libc::close(ends[1]);
+        assert_eq!(libc::waitpid(process, &raw mut status, 0), process);
+    }
+    assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "status {status}");
+}
