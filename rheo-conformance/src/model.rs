@@ -6,6 +6,9 @@
 //! frontier, and counts, dead letters, reads and queries are the reference's. Across partitions a fetch may choose;
 //! there it is checked that it chose fairly and, within a partition, rightly.
 //!
+//! A durable store is closed, or left by a process that ends, and opened again: but for leases, all is as before. Writes
+//! of it fail: the operation says so, and nothing at all has changed.
+//!
 //! When they differ, the steps that lead there are cut down to few and printed, with the seed that leads there again.
 //!
 //! - `step`: the steps, as values
@@ -24,7 +27,7 @@ mod step;
 
 pub use random::Random;
 
-use compare::{Open, Pair};
+use compare::Pair;
 use generate::Generator;
 use rheo_core::{Instance, OpenOptions};
 use std::collections::BTreeMap;
@@ -41,6 +44,42 @@ const SHRINKING: usize = 200_000;
 /// A step and its number in the episode, which its leases are named by.
 type Numbered = (u64, Step);
 
+/// A store that is opened, and that may be opened again.
+pub trait Store {
+    /// Opens it: empty the first time, later with what was left.
+    ///
+    /// # Errors
+    /// As [`rheo_core::open`].
+    fn open(&mut self, options: OpenOptions) -> rheo_core::Result<Instance>;
+
+    /// What a durable store can be made to suffer; nothing for others, which are opened once.
+    fn durable(&mut self) -> Option<&mut dyn Durable> {
+        None
+    }
+}
+
+/// What is done to a durable store. Leases end with the open that granted them; everything else stays.
+pub trait Durable {
+    /// Leaves of the store what the end of the process would at this moment, to be opened next. The instance that is
+    /// open does it no harm any more.
+    fn crash(&mut self);
+
+    /// Makes the next write fail, once and in such a way that nothing of it is left, or takes that back.
+    fn fail_next_write(&mut self, fails: bool);
+
+    /// Whether that write has come since, and failed.
+    fn write_failed(&self) -> bool;
+}
+
+impl<F: FnMut(OpenOptions) -> rheo_core::Result<Instance>> Store for F {
+    fn open(&mut self, options: OpenOptions) -> rheo_core::Result<Instance> {
+        self(options)
+    }
+}
+
+/// Makes a new, empty store.
+pub type NewStore<'a> = dyn Fn() -> Box<dyn Store + 'a> + 'a;
+
 /// Takes `steps` random steps on instances from `open`, which gives an empty one each time it is called. The backend
 /// must answer every inspection, and has to open with the options given: a manual clock and the default limits.
 ///
@@ -53,19 +92,28 @@ pub fn run(
     seed: u64,
     steps: u64,
 ) -> Result<Summary, Divergence> {
+    run_on(&|| Box::new(open), seed, steps)
+}
+
+/// The same on stores from `new_store`. Those that are durable are also closed, crash and are opened again, and their
+/// writes fail now and then.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on(new_store: &NewStore<'_>, seed: u64, steps: u64) -> Result<Summary, Divergence> {
     let mut summary = Summary::default();
     for (episode, begin) in (0..steps).step_by(EPISODE as usize).enumerate() {
         let seed = seed.wrapping_add(episode as u64);
-        run_episode(open, seed, EPISODE.min(steps - begin), &mut summary)?;
+        run_episode(new_store, seed, EPISODE.min(steps - begin), &mut summary)?;
     }
     Ok(summary)
 }
 
-fn run_episode(open: &Open<'_>, seed: u64, steps: u64, summary: &mut Summary) -> Result<(), Divergence> {
+fn run_episode(new_store: &NewStore<'_>, seed: u64, steps: u64, summary: &mut Summary) -> Result<(), Divergence> {
     let mut generator = Generator::new(seed);
     let mut history = Vec::new();
-    let failed = |what, history: Vec<Numbered>| Divergence::new(open, seed, what, history);
-    let mut pair = Pair::open(open).map_err(|what| failed(what, Vec::new()))?;
+    let failed = |what, history: Vec<Numbered>| Divergence::new(new_store, seed, what, history);
+    let mut pair = Pair::open(new_store()).map_err(|wrong| failed(wrong.to_string(), Vec::new()))?;
     for number in 1..=steps {
         let step = generator.step(&pair);
         history.push((number, step));
@@ -75,22 +123,26 @@ fn run_episode(open: &Open<'_>, seed: u64, steps: u64, summary: &mut Summary) ->
             Err(what) => return Err(failed(what, history)),
         }
     }
+    summary.count_failed_writes(pair.failed_writes);
     Ok(())
 }
 
 /// A panic is a finding like any other, and needs its seed as much.
-fn take(pair: &mut Pair, number: u64, step: &Step) -> Result<bool, String> {
-    catch_unwind(AssertUnwindSafe(|| pair.take(number, step))).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-        Err(format!("panicked: {}", text.unwrap_or("with no text")))
-    })
+fn take(pair: &mut Pair<'_>, number: u64, step: &Step) -> Result<bool, String> {
+    match catch_unwind(AssertUnwindSafe(|| pair.take(number, step))) {
+        Ok(verdict) => verdict.map_err(|wrong| wrong.to_string()),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            Err(format!("panicked: {}", text.unwrap_or("with no text")))
+        }
+    }
 }
 
 /// Takes these steps on a fresh instance. Returns at which one it fails, and how.
-fn retake(open: &Open<'_>, steps: &[Numbered]) -> Option<(usize, String)> {
-    let mut pair = match Pair::open(open) {
+fn retake(new_store: &NewStore<'_>, steps: &[Numbered]) -> Option<(usize, String)> {
+    let mut pair = match Pair::open(new_store()) {
         Ok(pair) => pair,
-        Err(what) => return Some((0, what)),
+        Err(wrong) => return Some((0, wrong.to_string())),
     };
     steps.iter().enumerate().find_map(|(index, (number, step))| Some((index, take(&mut pair, *number, step).err()?)))
 }
@@ -107,6 +159,13 @@ impl Summary {
         let (taken, effective) = self.kinds.entry(step.kind()).or_default();
         *taken += 1;
         *effective += u64::from(was_effective);
+    }
+
+    /// What makes writes fail has its effect later.
+    fn count_failed_writes(&mut self, count: u64) {
+        if count > 0 {
+            self.kinds.entry(Step::FailNextWrite.kind()).or_default().1 += count;
+        }
     }
 
     /// The operations that took part, each with how often it was called and how often it changed or gave something.
@@ -137,9 +196,9 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    fn new(open: &Open<'_>, seed: u64, what: String, history: Vec<Numbered>) -> Divergence {
+    fn new(new_store: &NewStore<'_>, seed: u64, what: String, history: Vec<Numbered>) -> Divergence {
         let last = history[history.len().saturating_sub(10)..].to_vec();
-        Divergence { seed, what, taken: history.len(), shrunk: shrink(open, history), last }
+        Divergence { seed, what, taken: history.len(), shrunk: shrink(new_store, history), last }
     }
 
     /// The seed of the episode, with which it is the first of a run.
@@ -190,9 +249,9 @@ impl std::error::Error for Divergence {}
 
 /// Leaves out steps, in halves, quarters and so on down to single ones, and then parts of steps, while what is left
 /// still fails.
-fn shrink(open: &Open<'_>, steps: Vec<Numbered>) -> Option<(Vec<Numbered>, String)> {
-    let (failing, what) = retake(open, &steps)?;
-    let mut shrinking = Shrinking { open, steps, what, effort: SHRINKING };
+fn shrink(new_store: &NewStore<'_>, steps: Vec<Numbered>) -> Option<(Vec<Numbered>, String)> {
+    let (failing, what) = retake(new_store, &steps)?;
+    let mut shrinking = Shrinking { new_store, steps, what, effort: SHRINKING };
     shrinking.steps.truncate(failing + 1);
     let mut piece = shrinking.steps.len().next_power_of_two() / 2;
     while piece > 0 {
@@ -206,8 +265,8 @@ fn shrink(open: &Open<'_>, steps: Vec<Numbered>) -> Option<(Vec<Numbered>, Strin
     Some((shrinking.steps, shrinking.what))
 }
 
-struct Shrinking<'a> {
-    open: &'a Open<'a>,
+struct Shrinking<'s, 'a> {
+    new_store: &'s NewStore<'a>,
     /// Steps that fail at the last of them.
     steps: Vec<Numbered>,
     /// How they fail.
@@ -216,7 +275,7 @@ struct Shrinking<'a> {
     effort: usize,
 }
 
-impl Shrinking<'_> {
+impl Shrinking<'_, '_> {
     /// Goes on with these steps, if they fail too.
     fn accept(&mut self, mut steps: Vec<Numbered>) -> bool {
         if steps.len() > self.effort {
@@ -224,7 +283,7 @@ impl Shrinking<'_> {
             return false;
         }
         self.effort -= steps.len();
-        let Some((failing, what)) = retake(self.open, &steps) else { return false };
+        let Some((failing, what)) = retake(self.new_store, &steps) else { return false };
         steps.truncate(failing + 1);
         (self.steps, self.what) = (steps, what);
         true

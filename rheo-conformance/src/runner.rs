@@ -109,6 +109,8 @@ impl<'a> Runner<'a> {
         let outcome = |theme: &Theme, scenario: &Scenario| Outcome {
             theme: theme.theme.clone(),
             scenario: scenario.name.clone(),
+            rules: scenario.rule.clone(),
+            requires: scenario.requires.clone(),
             verdict: self.run_scenario(scenario),
         };
         let of_theme = |theme: &'_ Theme| -> Vec<Outcome> {

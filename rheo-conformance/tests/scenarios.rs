@@ -58,6 +58,36 @@ fn memory_reopened() {
     );
 }
 
+/// A journal in a directory of its own for each scenario.
+fn journal(sync: &'static str) -> Runner<'static> {
+    let runner = Runner::new(move || {
+        let directory = tempfile::tempdir().expect("there is room for a directory");
+        move |options: &OpenOptions| {
+            let path = directory.path().join("journal");
+            rheo_core::open(&format!("journal:{}?sync={sync}", path.display()), options.clone())
+        }
+    });
+    runner.offering("without-redis")
+}
+
+#[test]
+fn journal_in_every_way() {
+    check(Way::ALL.map(|way| (format!("journal: without syncs, {way}"), journal("never").way(way))));
+}
+
+#[test]
+fn journal_synced() {
+    check([("journal: synced".to_owned(), journal("always"))]);
+}
+
+#[test]
+fn journal_reopened() {
+    check(
+        [Way::ALL[0], Way::ALL[3]]
+            .map(|way| (format!("journal: reopened before each step, {way}"), journal("never").way(way).cutting())),
+    );
+}
+
 #[cfg(feature = "test-backends")]
 #[test]
 fn native_stream_double() {

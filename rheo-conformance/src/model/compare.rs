@@ -1,6 +1,7 @@
 //! An instance and the reference side by side: every step is done to both, their answers are compared, and so is all
 //! that they know afterwards.
 
+use super::Store;
 use super::promises::Promises;
 use super::reference::{Answer, Claim, Delivery, Draft, Group, Record, Reference};
 use super::step::{Ask, By, EventName, Extras, Item, LeaseName, Replayed, Settle, Step, Target};
@@ -12,18 +13,46 @@ use rheo_core::{
 };
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
 /// Where the manual clock of every run starts: 2026-01-01.
 const START: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
-/// Opens an instance that is empty.
-pub(super) type Open<'a> = dyn Fn(OpenOptions) -> Result<Instance> + 'a;
+type Verdict<T = ()> = std::result::Result<T, Wrong>;
 
-/// What is wrong, in words; nothing when all is well.
-type Verdict<T = ()> = std::result::Result<T, String>;
+/// What is wrong, in words.
+#[derive(Debug)]
+pub(super) enum Wrong {
+    /// The instance says that it did not do what the contract says can be done, which is right when a write failed.
+    NotDone(String),
+    /// Anything else, which is never right.
+    Differs(String),
+}
 
-pub(super) struct Pair {
+impl From<String> for Wrong {
+    fn from(what: String) -> Wrong {
+        Wrong::Differs(what)
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Wrong::NotDone(what) | Wrong::Differs(what)) = self;
+        f.write_str(what)
+    }
+}
+
+fn differs<T>(what: String) -> Verdict<T> {
+    Err(Wrong::Differs(what))
+}
+
+pub(super) struct Pair<'a> {
+    store: Box<dyn Store + 'a>,
+    pub(super) is_durable: bool,
+    /// Whether the next write is to fail.
+    fails_next: bool,
+    /// How many did.
+    pub(super) failed_writes: u64,
     instance: Instance,
     pub(super) reference: Reference,
     /// Every lease that was given, oldest first.
@@ -36,12 +65,16 @@ pub(super) struct Pair {
     own_consumer_id: Option<String>,
 }
 
-impl Pair {
-    pub(super) fn open(open: &Open<'_>) -> Verdict<Pair> {
+impl<'a> Pair<'a> {
+    pub(super) fn open(mut store: Box<dyn Store + 'a>) -> Verdict<Pair<'a>> {
         let options = OpenOptions::new().manual_clock(Some(START));
         let default_max_attempts = options.default_max_attempts;
         Ok(Pair {
-            instance: open(options).map_err(|error| format!("open gave {error}"))?,
+            instance: store.open(options).map_err(|error| format!("open gave {error}"))?,
+            is_durable: store.durable().is_some(),
+            fails_next: false,
+            failed_writes: 0,
+            store,
             reference: Reference { now: START, default_max_attempts, streams: BTreeMap::new() },
             leases: Vec::new(),
             promises: Promises::default(),
@@ -53,13 +86,32 @@ impl Pair {
 
     /// Does a step to both and compares. Says whether the step changed or gave something, as it may rightly not.
     pub(super) fn take(&mut self, number: u64, step: &Step) -> Verdict<bool> {
-        let effective = self.step(number, step)?;
+        let before = self.fails_next.then(|| (self.reference.clone(), self.promises.clone()));
+        let effective = match (self.step(number, step), before) {
+            // As if the step had never been taken.
+            (Err(Wrong::NotDone(_)), Some(before)) if self.write_failed() => {
+                (self.reference, self.promises) = before;
+                self.count_failed_write();
+                false
+            }
+            (done, _) => done?,
+        };
+        if self.write_failed() {
+            return differs("a write failed, and the answer does not tell of it".to_owned());
+        }
         match step {
             Step::AdvanceClock { .. } => {
                 for stream in self.reference.streams.keys() {
                     self.check_groups(stream)?;
                 }
             }
+            Step::Reopen { .. } => {
+                equal(self.instance.list_streams(), Ok(self.reference.streams.keys().cloned().collect()))?;
+                for stream in self.reference.streams.keys() {
+                    self.check_stream(stream)?;
+                }
+            }
+            Step::FailNextWrite => {}
             Step::CreateStream { stream, .. }
             | Step::DeleteStream { stream, .. }
             | Step::CreateGroup { stream, .. }
@@ -94,6 +146,11 @@ impl Pair {
     fn step(&mut self, number: u64, step: &Step) -> Verdict<bool> {
         match step {
             Step::AdvanceClock { millis } => self.advance_clock(*millis),
+            Step::Reopen { crash } => self.reopen(*crash),
+            Step::FailNextWrite => {
+                self.fail_next_write(true);
+                Ok(false)
+            }
             Step::CreateStream { stream, partition_count } => {
                 let got = self.instance.create_stream(stream, StreamOptions::partitions(*partition_count));
                 equal(got, self.reference.create_stream(stream, *partition_count))
@@ -188,6 +245,42 @@ impl Pair {
         }
     }
 
+    fn fail_next_write(&mut self, fails: bool) {
+        if let Some(durable) = self.store.durable() {
+            durable.fail_next_write(fails);
+            self.fails_next = fails;
+        }
+    }
+
+    /// Whether the write that was to fail has, which no answer has told of yet.
+    fn write_failed(&mut self) -> bool {
+        self.fails_next && self.store.durable().is_some_and(|durable| durable.write_failed())
+    }
+
+    /// An answer told of the write that failed.
+    fn count_failed_write(&mut self) {
+        self.fail_next_write(false);
+        self.failed_writes += 1;
+    }
+
+    /// Closes the store, or lets its process end, and opens it again. Says whether that ended a lease.
+    fn reopen(&mut self, crash: bool) -> Verdict<bool> {
+        self.fail_next_write(false);
+        let Some(durable) = self.store.durable() else { return Ok(false) };
+        if crash {
+            durable.crash();
+        } else {
+            self.instance.close().map_err(|error| format!("close gave {error}"))?;
+        }
+        let options = OpenOptions::new().manual_clock(Some(self.reference.now));
+        self.instance = self.store.open(options).map_err(|error| format!("opening it again gave {error}"))?;
+        self.streams.clear();
+        self.groups.clear();
+        self.own_consumer_id = None;
+        self.promises.reopened();
+        Ok(self.reference.reopened())
+    }
+
     fn forget(&mut self, done: bool, stream: &str, group: Option<&str>) {
         if done {
             self.promises.forget(stream, group);
@@ -262,11 +355,11 @@ impl Pair {
             return Ok(false);
         };
         if events.len() != answers.len() {
-            return Err(format!("{} items were appended, {} events came back", answers.len(), events.len()));
+            return differs(format!("{} items were appended, {} events came back", answers.len(), events.len()));
         }
         for (event, (record, stood)) in events.iter().zip(&answers) {
             if event.deduplicated() != *stood || !is_same_event(stream, event, record) {
-                return Err(format!(
+                return differs(format!(
                     "append gave {}; the contract wants {record:?}, deduplicated: {stood}",
                     shown(event)
                 ));
@@ -290,7 +383,9 @@ impl Pair {
         if is_uuid_v7 && !repeats && !goes_back {
             return Ok(());
         }
-        Err(format!("{record:?}: is a UUIDv7: {is_uuid_v7}, given before: {repeats}, not above the last: {goes_back}"))
+        differs(format!(
+            "{record:?}: is a UUIDv7: {is_uuid_v7}, given before: {repeats}, not above the last: {goes_back}"
+        ))
     }
 
     /// All pages, one after the other.
@@ -306,12 +401,12 @@ impl Pair {
             };
             let ends = page.next_cursor.is_none();
             if page.events.len() > limit || (!ends && page.events.is_empty()) {
-                return Err(format!("a page of at most {limit} has {} events and ends: {ends}", page.events.len()));
+                return differs(format!("a page of at most {limit} has {} events and ends: {ends}", page.events.len()));
             }
             events.extend(page.events);
             cursor = page.next_cursor;
             if events.len() > most {
-                return Err(format!("the pages so far have {} events; the stream has {most}", events.len()));
+                return differs(format!("the pages so far have {} events; the stream has {most}", events.len()));
             }
             if ends {
                 return Ok(Ok(events));
@@ -362,7 +457,11 @@ impl Pair {
         self.leases
             .extend(leases.into_iter().enumerate().map(|(index, lease)| (LeaseName { step: number, index }, lease)));
         if limit == 0 || scope.is_empty() {
-            return if claims.is_empty() { Ok(false) } else { Err(format!("nothing was asked for, {claims:?} came")) };
+            return if claims.is_empty() {
+                Ok(false)
+            } else {
+                differs(format!("nothing was asked for, {claims:?} came"))
+            };
         }
         let all = DeadLetterOptions { limit: Some(usize::MAX), ..DeadLetterOptions::default() };
         let dead = self.instance.dead_letters(stream, group, &all);
@@ -394,7 +493,7 @@ impl Pair {
             && (lease.token().partition(), lease.token().sequence()) == (event.partition(), event.sequence())
             && !event.deduplicated()
             && record.is_some_and(|record| is_same_event(stream, event, record));
-        if right { Ok(()) } else { Err(format!("at {now} fetch gave {lease:?}; the log has {record:?} there")) }
+        if right { Ok(()) } else { differs(format!("at {now} fetch gave {lease:?}; the log has {record:?} there")) }
     }
 
     fn lease(&self, target: &Target) -> Option<&Lease> {
@@ -416,26 +515,32 @@ impl Pair {
             each.map(|(lease, token)| settle_one(&self.instance, settle, *lease, token)).collect()
         };
         if got.len() != tokens.len() {
-            return Err(format!("{} leases were settled, {} results came back", tokens.len(), got.len()));
+            return differs(format!("{} leases were settled, {} results came back", tokens.len(), got.len()));
         }
-        let mut done = false;
+        let write_failed = self.write_failed();
+        let (mut done, mut not_done) = (false, false);
         for (token, got) in tokens.iter().zip(got) {
-            let expected = match settle {
-                Settle::Ack => self.reference.ack(token).map(|()| None),
-                Settle::Retry { reason, delay_ms } => {
-                    self.reference.retry(token, limits::kept_reason(reason), *delay_ms).map(|()| None)
+            // A call over several streams is several writes, and only one of them fails: others of its leases are settled.
+            let before = (write_failed && got.is_err()).then(|| self.reference.clone());
+            let expected = settle_in(&mut self.reference, settle, token);
+            match (equal(got, expected), before) {
+                (Err(Wrong::NotDone(_)), Some(before)) => {
+                    self.reference = before;
+                    not_done = true;
                 }
-                Settle::Reject { reason } => self.reference.reject(token, limits::kept_reason(reason)).map(|()| None),
-                Settle::Release => self.reference.release(token).map(|()| None),
-                Settle::Renew { lease_ms } => self.reference.renew(token, *lease_ms).map(Some),
-            };
-            if equal(got, expected).map_err(|what| format!("for {token:?}: {what}"))? {
-                done = true;
-                match expected.ok().flatten() {
-                    Some(until) => self.promises.renewed(token, until),
-                    None => self.promises.settled(token, matches!(settle, Settle::Release)),
+                (Err(wrong), _) => return differs(format!("for {token:?}: {wrong}")),
+                (Ok(false), _) => {}
+                (Ok(true), _) => {
+                    done = true;
+                    match expected.ok().flatten() {
+                        Some(until) => self.promises.renewed(token, until),
+                        None => self.promises.settled(token, matches!(settle, Settle::Release)),
+                    }
                 }
             }
+        }
+        if not_done {
+            self.count_failed_write();
         }
         Ok(done)
     }
@@ -495,14 +600,14 @@ impl Pair {
         let Ok(known) = self.reference.stream(stream) else { return Ok(()) };
         let info = self.instance.stream_info(stream).map_err(|error| format!("stream_info gave {error}"))?;
         if info.stream != stream || info.partitions.len() != known.partitions.len() {
-            return Err(format!("stream_info gave {info:?}; the stream has {} partitions", known.partitions.len()));
+            return differs(format!("stream_info gave {info:?}; the stream has {} partitions", known.partitions.len()));
         }
         for (number, (partition, info)) in (0..).zip(known.partitions.iter().zip(&info.partitions)) {
             let all = ReadOptions { after: 0, limit: usize::MAX, partition: number };
             same_events(stream, agree(self.instance.read(stream, all), self.reference.read(stream, all))?)?;
             let expected = (number, partition.first, partition.high_watermark(), partition.bytes());
             if (info.partition, info.first_sequence, info.high_watermark, info.bytes) != expected {
-                return Err(format!(
+                return differs(format!(
                     "stream_info gave {info:?}; it should be partition, first, high watermark, bytes: {expected:?}"
                 ));
             }
@@ -516,7 +621,7 @@ impl Pair {
                 }
             };
             if !right {
-                return Err(format!("stream_info gave {info:?}; the lowest needed sequence is {lowest:?}"));
+                return differs(format!("stream_info gave {info:?}; the lowest needed sequence is {lowest:?}"));
             }
         }
         Ok(())
@@ -526,7 +631,7 @@ impl Pair {
     fn check_groups(&self, stream: &str) -> Verdict {
         let Ok(known) = self.reference.stream(stream) else { return Ok(()) };
         for group in known.groups.keys() {
-            let about = |what| format!("of stream {stream:?} and group {group:?}, {what}");
+            let about = |wrong: Wrong| format!("of stream {stream:?} and group {group:?}, {wrong}");
             self.check_info(stream, group, None).map_err(about)?;
             self.check_dead_letters(stream, group, usize::MAX, None, None).map_err(about)?;
         }
@@ -553,7 +658,7 @@ impl Pair {
         if right {
             return Ok(true);
         }
-        Err(format!("group_info gave {info:?}; it should be {counts:?}, {lag:?}, lag {behind}, {settings:?}"))
+        differs(format!("group_info gave {info:?}; it should be {counts:?}, {lag:?}, lag {behind}, {settings:?}"))
     }
 
     fn check_dead_letters(
@@ -582,7 +687,7 @@ impl Pair {
         }
         let known = expected.iter().map(|&(partition, sequence)| in_group.delivery(partition, sequence));
         let wanted: Vec<_> = expected.iter().zip(known).collect();
-        Err(format!("dead_letters gave {letters:?}; the contract wants {wanted:?}"))
+        differs(format!("dead_letters gave {letters:?}; the contract wants {wanted:?}"))
     }
 }
 
@@ -591,7 +696,11 @@ fn agree<T: Debug, U: Debug>(got: Result<T>, expected: Answer<U>) -> Verdict<Opt
     match (got, expected) {
         (Ok(got), Ok(expected)) => Ok(Some((got, expected))),
         (Err(error), Err(code)) if error.code() == code => Ok(None),
-        (got, expected) => Err(format!("the instance answered {got:?}; the contract wants {expected:?}")),
+        (got, expected) => {
+            let not_done = expected.is_ok() && got.as_ref().is_err_and(|error| error.code() == ErrorCode::Failed);
+            let what = format!("the instance answered {got:?}; the contract wants {expected:?}");
+            Err(if not_done { Wrong::NotDone(what) } else { Wrong::Differs(what) })
+        }
     }
 }
 
@@ -599,7 +708,7 @@ fn agree<T: Debug, U: Debug>(got: Result<T>, expected: Answer<U>) -> Verdict<Opt
 fn equal<T: Debug + PartialEq>(got: Result<T>, expected: Answer<T>) -> Verdict<bool> {
     match agree(got, expected)? {
         Some((got, expected)) if got != expected => {
-            Err(format!("the instance answered {got:?}; the contract wants {expected:?}"))
+            differs(format!("the instance answered {got:?}; the contract wants {expected:?}"))
         }
         both => Ok(both.is_some()),
     }
@@ -621,7 +730,7 @@ fn same_events<R: Borrow<Record> + Debug>(stream: &str, both: Option<(Vec<Event>
     let got: Vec<String> = events.iter().map(shown).collect();
     let places = records.iter().map(|record| (record.borrow().partition, record.borrow().sequence));
     let differing = events.iter().zip(&records).find(|pair| !is_same(*pair)).map(|(_, record)| record.borrow());
-    Err(format!(
+    differs(format!(
         "the instance answered {got:?}; the contract wants {:?}; the first that differs is {differing:?}",
         places.collect::<Vec<_>>()
     ))
@@ -711,6 +820,19 @@ fn settle_one(
 }
 
 /// Settles many. An error of the whole call is every lease's.
+/// What the reference does for a token, and until when a lease that is renewed is held.
+fn settle_in(reference: &mut Reference, settle: &Settle, token: &LeaseToken) -> Answer<Option<Timestamp>> {
+    match settle {
+        Settle::Ack => reference.ack(token).map(|()| None),
+        Settle::Retry { reason, delay_ms } => {
+            reference.retry(token, limits::kept_reason(reason), *delay_ms).map(|()| None)
+        }
+        Settle::Reject { reason } => reference.reject(token, limits::kept_reason(reason)).map(|()| None),
+        Settle::Release => reference.release(token).map(|()| None),
+        Settle::Renew { lease_ms } => reference.renew(token, *lease_ms).map(Some),
+    }
+}
+
 fn settle_many(instance: &Instance, settle: &Settle, tokens: &[LeaseToken]) -> Vec<Result<Option<Timestamp>>> {
     let ended = |results: Vec<Result<()>>| results.into_iter().map(|result| result.map(|()| None)).collect();
     let results: Result<Vec<Result<Option<Timestamp>>>> = match settle {

@@ -45,7 +45,7 @@ impl Generator {
     }
 
     /// The next step, in the state that the two are in; now and then the last one again, and again.
-    pub(super) fn step(&mut self, pair: &Pair) -> Step {
+    pub(super) fn step(&mut self, pair: &Pair<'_>) -> Step {
         if let Some(last) = self.last.as_ref().filter(|_| self.repeats > 0) {
             self.repeats -= 1;
             return last.clone();
@@ -56,7 +56,7 @@ impl Generator {
         step
     }
 
-    fn new_step(&mut self, pair: &Pair) -> Step {
+    fn new_step(&mut self, pair: &Pair<'_>) -> Step {
         let mut chooser = Chooser { random: &mut self.random, pair };
         let mut streams = pair.reference.streams.values();
         if streams.len() == 0 {
@@ -68,7 +68,8 @@ impl Generator {
         let kinds = Chooser::kinds();
         let weights: [(u64, usize); KINDS] = std::array::from_fn(|kind| {
             let (weight, least, _) = kinds[kind];
-            (weight * self.taste[kind].max(least), kind)
+            let applies = kind < KINDS - DURABLE_KINDS || pair.is_durable;
+            (if applies { weight * self.taste[kind].max(least) } else { 0 }, kind)
         });
         let (.., make) = kinds[chooser.random.weighted(&weights)];
         make(&mut chooser)
@@ -77,10 +78,12 @@ impl Generator {
 
 struct Chooser<'a> {
     random: &'a mut Random,
-    pair: &'a Pair,
+    pair: &'a Pair<'a>,
 }
 
-const KINDS: usize = 22;
+const KINDS: usize = 25;
+/// So many of them, the last, are for durable stores alone.
+const DURABLE_KINDS: usize = 3;
 
 impl<'a> Chooser<'a> {
     fn kinds() -> [Kind<'a>; KINDS] {
@@ -107,6 +110,9 @@ impl<'a> Chooser<'a> {
             (8, 0, Chooser::discard),
             (30, 0, Chooser::replay),
             (7, 0, Chooser::reset),
+            (8, 2, |_| Step::Reopen { crash: false }),
+            (8, 2, |_| Step::Reopen { crash: true }),
+            (24, 2, |_| Step::FailNextWrite),
         ]
     }
 

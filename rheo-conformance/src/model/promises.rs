@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 /// Stream, group, partition, sequence.
 type Place = (String, String, u32, u64);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Claimed {
     attempt: u32,
     /// Until when it is held; nothing once it was settled.
@@ -15,7 +15,7 @@ struct Claimed {
 }
 
 /// The last claim of every delivery, as the instance told of it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Promises {
     claims: BTreeMap<Place, Claimed>,
     lease_ids: HashSet<LeaseId>,
@@ -49,6 +49,11 @@ impl Promises {
             claimed.held_until = None;
             claimed.attempt -= u32::from(released);
         }
+    }
+
+    /// The store was opened again, which ends every claim.
+    pub(super) fn reopened(&mut self) {
+        self.claims.values_mut().for_each(|claimed| claimed.held_until = None);
     }
 
     /// A claim was extended.

@@ -122,7 +122,7 @@ impl Delivery {
 }
 
 /// The events of one partition from sequence 1 on; those before `first` are trimmed and kept here only for looking up.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Partition {
     pub events: Vec<Record>,
     pub first: u64,
@@ -153,7 +153,7 @@ impl Partition {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Group {
     pub settings: GroupSettings,
     /// By partition, one state per event.
@@ -205,7 +205,7 @@ pub(super) struct Counts {
     pub oldest_unsettled_at: Option<Timestamp>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Stream {
     pub partitions: Vec<Partition>,
     pub groups: BTreeMap<String, Group>,
@@ -277,7 +277,7 @@ impl Stream {
 }
 
 /// Everything there is.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Reference {
     pub now: Timestamp,
     pub default_max_attempts: u32,
@@ -300,6 +300,22 @@ impl Reference {
 
     fn group_mut(&mut self, stream: &str, group: &str) -> Answer<&mut Group> {
         self.stream_mut(stream)?.groups.get_mut(group).ok_or(ErrorCode::GroupNotFound)
+    }
+
+    /// The store was opened again: a lease ends with the open that granted it (4.2), its attempt counts (4.3). Says
+    /// whether there was any.
+    pub(super) fn reopened(&mut self) -> bool {
+        let mut ended = false;
+        for group in self.streams.values_mut().flat_map(|stream| stream.groups.values_mut()) {
+            group.passed_by.clear();
+            for delivery in group.deliveries.iter_mut().flatten() {
+                if let Delivery::Leased { attempt, .. } = *delivery {
+                    *delivery = Delivery::Available { attempt, due: self.now };
+                    ended = true;
+                }
+            }
+        }
+        ended
     }
 
     pub(super) fn create_stream(&mut self, stream: &str, partition_count: u32) -> Answer<()> {
@@ -688,6 +704,9 @@ impl Reference {
         query: &Query,
         partitions: Option<&[u32]>,
     ) -> Answer<u64> {
+        if !matching::is_well_formed(query) {
+            return Err(ErrorCode::InvalidArgument);
+        }
         let (found, _) = self.group(stream, group)?;
         let scope = found.scope(partitions)?;
         // The query's limit counts what lies in these partitions.

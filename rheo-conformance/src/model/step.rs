@@ -1,18 +1,20 @@
 //! The steps of a run, as values: printable, and repeatable on a fresh instance even when others are left out.
 //!
 //! A step names what earlier steps made by where it came from: a lease by the fetch that gave it, an event by its
-//! place. If that step is left out, the name stands for nothing and the step does little or nothing. A crash, a fault
-//! or a reopen is to be one more kind of step.
+//! place. If that step is left out, the name stands for nothing and the step does little or nothing.
 
 use rheo_core::{
     Encoding, GroupOptions, GroupUpdate, Query, ReadOptions, ResetOptions, Sequences, Timestamp, TrimOptions,
 };
 use std::fmt;
 
-/// One operation with its arguments.
+/// One operation with its arguments, or what is done to a durable store. After `FailNextWrite`, the next step that writes
+/// is not done; others may come before it.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     AdvanceClock { millis: u64 },
+    Reopen { crash: bool },
+    FailNextWrite,
     CreateStream { stream: String, partition_count: u32 },
     DeleteStream { stream: String, confirm: bool },
     CreateGroup { stream: String, group: String, options: GroupOptions },
@@ -41,6 +43,9 @@ impl Step {
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Step::AdvanceClock { .. } => "advance_clock",
+            Step::Reopen { crash: false } => "reopen",
+            Step::Reopen { crash: true } => "crash",
+            Step::FailNextWrite => "fail_next_write",
             Step::CreateStream { .. } => "create_stream",
             Step::DeleteStream { .. } => "delete_stream",
             Step::CreateGroup { .. } => "create_group",
