@@ -7,9 +7,13 @@
  * is said to be longer than it is. Those a C library cannot survive.
  */
 
+#define _XOPEN_SOURCE 700
+
+#include <ftw.h>
 #include <rheo.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -219,7 +223,7 @@ static const char *const samples[][16] = {
     [GROUP] = {"g", "g", "g", "h"},
     [NAME] = {"n", "placed", "durable", "atomic_compare_and_set"},
     [URL] = {"memory:", "memory:", "native-stream-double:", "flaky:memory:", "flaky:native-stream-double:", "redis://r",
-             "journal:j"},
+             "journal:j?sync=never", "journal:j?sync=interval:1&segment_bytes=4096", "journal:j?mode=ro"},
     [EVENT_ID] = {"a", "b", "c"},
     [KEY] = {"k", "l", "foobar"},
     [TOKEN] = {"rheo1.", "rheo1.AAAA"},
@@ -251,6 +255,8 @@ static rheo_bytes lent_text(enum texts kind) {
 static const char *take_text(enum texts kind, size_t *len) {
     static const size_t lengths[] = {0, 1, 254, 255, 256, 1023, 1024, 1025, 65535, 65536, 65537};
     uint8_t how = take();
+    if (kind == URL)
+        how %= 210;   /* no path but those below is ever opened, nor garbage as one */
     if (how >= 250) { /* no text */
         *len = how % 2 ? 0 : (size_t)take_number();
         return NULL;
@@ -267,7 +273,7 @@ static const char *take_text(enum texts kind, size_t *len) {
         input_left -= *len;
         return text;
     }
-    if (how >= 120 || kind == TOKEN) { /* one that Rheo gave; now and then not quite */
+    if ((how >= 120 || kind == TOKEN) && kind != URL) { /* one that Rheo gave; now and then not quite */
         rheo_bytes lent = lent_text(kind);
         if (lent.len > 0) {
             *len = how % 8 ? lent.len : lent.len - 1;
@@ -388,6 +394,32 @@ static void look_at_dead_letter(const rheo_dead_letter *letter) {
     look_at_event(rheo_dead_letter_event(letter));
 }
 
+/* One lives only while the hook is called, so there is none to be given to a call. */
+static rheo_telemetry_event *take_telemetry_event(void) {
+    return NULL;
+}
+
+static uint64_t heard;
+
+/* The hook, which looks at all there is to see. */
+static void hear(const rheo_telemetry_event *event, void *context) {
+    CHECK(context == NULL || context == &heard);
+    CHECK(rheo_telemetry_name_text(rheo_telemetry_event_name(event)) != NULL);
+    look_at_bytes(rheo_telemetry_event_stream(event));
+    look_at_bytes(rheo_telemetry_event_group(event));
+    uint32_t partition = 7;
+    CHECK(rheo_telemetry_event_partition(event, &partition) || partition == 0);
+    uint64_t nanos = 7;
+    CHECK(rheo_telemetry_event_duration(event, &nanos) || nanos == 0);
+    heard += rheo_telemetry_event_count(event) + rheo_telemetry_event_failed(event);
+    rheo_status error = rheo_telemetry_event_error(event);
+    CHECK(rheo_status_name(error) != NULL && error != RHEO_ERROR_INTERNAL);
+}
+
+static void forget(void *context) {
+    CHECK(context == NULL || context == &heard);
+}
+
 /* A status that exists and is no bug; and with it an error that says the same, or none. */
 static void check_status(rheo_status status, rheo_error **error) {
     CHECK(rheo_status_name(status) != NULL);
@@ -425,6 +457,7 @@ static void begin(void) {
 #undef MAKE
     CHECK(rheo_interrupt_new(&fired, NULL) == RHEO_OK && rheo_interrupt_fire(fired, NULL) == RHEO_OK);
     CHECK(rheo_options_set_clock_start(optionss[0], 0, NULL) == RHEO_OK);
+    CHECK(rheo_options_set_telemetry(optionss[0], hear, &heard, forget, true, NULL) == RHEO_OK);
     CHECK(rheo_stream_options_set_partition_count(stream_optionss[0], 2, NULL) == RHEO_OK);
     CHECK(rheo_group_options_set_max_attempts(group_optionss[0], 3, NULL) == RHEO_OK);
     CHECK(rheo_fetch_options_set_limit(fetch_optionss[0], 3, NULL) == RHEO_OK);
@@ -472,6 +505,17 @@ static void end(void) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place) {
+    (void)status, (void)type, (void)place;
+    return remove(path);
+}
+
+/* The journal of one input, in the directory where this runs, is not found by the next. */
+static void remove_journal(void) {
+    if (access("j", F_OK) == 0)
+        CHECK(nftw("j", remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const bool trace = getenv("RHEO_FUZZ_TRACE") != NULL;
     input = data;
@@ -487,5 +531,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             free(scratch[--scratch_used]);
     }
     end();
+    remove_journal();
     return 0;
 }

@@ -41,10 +41,16 @@ NUMBERS = {
     "uint32_t": "(uint32_t)take_number()",
     "size_t": "take_index(2)",
 }
+# A hook that looks at what it hears, and what is to be done when it hears no more.
+CALLBACKS = {
+    "rheo_telemetry_hook": "hear",
+    "rheo_free_context": "forget",
+}
 # What a function fills for the caller; of a struct its last field, behind which there is only padding.
 VALUES = {
     "bool": None,
     "int64_t": None,
+    "uint32_t": None,
     "uint64_t": None,
     "rheo_position": "deduplicated",
     "rheo_partition_lag": "partition",
@@ -53,16 +59,15 @@ VALUES = {
 
 
 def parse(header: str):
-    """The handles, the types that are integers, those of callbacks, and the functions: (result, name, parameters)."""
+    """The handles, the types that are integers, and the functions: (result, name, parameters)."""
     text = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
     handles = sorted(set(re.findall(r"typedef struct (rheo_\w+) \1;", text)))
     integers = re.findall(r"typedef int32_t (rheo_\w+);", text)
-    callbacks = re.findall(r"typedef \w+ \(\*(rheo_\w+)\)", text)
     functions = []
     for result, name, parameters in re.findall(r"^(\w[\w ]*?[ *]+)(rheo_\w+)\(([^;{]*?)\);", text, re.M | re.S):
         split = [re.fullmatch(r"(.+?[ *])(\w+)", " ".join(one.split())) for one in parameters.split(",")]
         functions.append((result.strip(), name, [(one[1].strip(), one[2]) for one in split if one]))
-    return handles, integers, callbacks, functions
+    return handles, integers, functions
 
 
 def short(handle: str) -> str:
@@ -73,7 +78,7 @@ def is_free(name: str, handles) -> bool:
     return name.endswith("_free") and name.removesuffix("_free") in handles
 
 
-def write_call(result: str, name: str, parameters, handles, integers, callbacks) -> list[str]:
+def write_call(result: str, name: str, parameters, handles, integers) -> list[str]:
     """One function of C that makes the call: what comes before it, the call, and what is checked after it."""
     before, arguments, after = [], [], []
     names = {parameter for _, parameter in parameters}
@@ -119,9 +124,10 @@ def write_call(result: str, name: str, parameters, handles, integers, callbacks)
             before.append(f"{kind} {parameter} = {NUMBERS[kind]};")
         elif kind in integers:
             before.append(f"{kind} {parameter} = take_constant();")
-        elif kind in callbacks or kind == "void *":
-            # No callback, and so nothing for it to be given.
-            before.append(f"{kind} {parameter} = NULL;")
+        elif kind in CALLBACKS:
+            before.append(f"{kind} {parameter} = take() % 4 ? {CALLBACKS[kind]} : NULL;")
+        elif kind == "void *":
+            before.append(f"{kind}{parameter} = take() % 4 ? &heard : NULL;")
         else:
             sys.exit(f"{name}: fuzz/calls.py has no rule for the parameter `{kind} {parameter}`; give it one")
 
@@ -150,10 +156,10 @@ def write_call(result: str, name: str, parameters, handles, integers, callbacks)
 
 def main() -> None:
     with open(sys.argv[1], encoding="utf-8") as file:
-        handles, integers, callbacks, functions = parse(file.read())
+        handles, integers, functions = parse(file.read())
     lines = [f"/* Written by fuzz/calls.py: {len(functions)} functions. */", ""]
     for function in functions:
-        lines += write_call(*function, handles, integers, callbacks)
+        lines += write_call(*function, handles, integers)
     lines.append("static const struct { const char *name; void (*call)(void); } calls[] = {")
     lines += [f'    {{"{name}", call_{name}}},' for _, name, _ in functions]
     lines.append("};")

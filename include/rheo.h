@@ -76,10 +76,10 @@
 #include <string.h>
 
 /** The version that a program is compiled against; `rheo_version` gives the one it runs with. */
-#define RHEO_VERSION_MAJOR 0
-#define RHEO_VERSION_MINOR 1
-#define RHEO_VERSION_PATCH 0
 #define RHEO_VERSION "0.1.0"
+#define RHEO_VERSION_MAJOR 0 /**< The first number of RHEO_VERSION. */
+#define RHEO_VERSION_MINOR 1 /**< The second. */
+#define RHEO_VERSION_PATCH 0 /**< The third. */
 
 /** The version of the ABI, as in `librheo.so.0`; `rheo_abi_version` gives the one of the library. */
 #define RHEO_ABI_VERSION 0
@@ -90,7 +90,7 @@
 /** The two arguments for a NUL-terminated string: pointer and length. Evaluates `text` twice. */
 #define RHEO_TEXT(text) (text), strlen(text)
 
-/** The two arguments for `%.*s` of printf, from a rheo_bytes. Evaluates `bytes` twice. */
+/** The two arguments for %.*s of printf, from a rheo_bytes. Evaluates `bytes` twice. */
 #define RHEO_PRINT(bytes) (int)(bytes).len, (const char *)(bytes).data
 
 #ifdef __cplusplus
@@ -100,6 +100,7 @@ extern "C" {
 /* The handles, each documented in its section. */
 typedef struct rheo_error rheo_error;
 typedef struct rheo_options rheo_options;
+typedef struct rheo_telemetry_event rheo_telemetry_event;
 typedef struct rheo_instance rheo_instance;
 typedef struct rheo_results rheo_results;
 typedef struct rheo_stream rheo_stream;
@@ -195,6 +196,18 @@ typedef int32_t rheo_clock;
 
 /** By a clock that stands still and moves only by `rheo_instance_advance_clock`: for tests. */
 #define RHEO_CLOCK_MANUAL 1
+
+/** When a journal syncs what is written: what an answer survives. Every answer survives the end of the process. */
+typedef int32_t rheo_sync;
+
+/** Before an append, or a change of streams, groups or progress by hand, is answered; settles within 50 ms. */
+#define RHEO_SYNC_ALWAYS 0
+
+/** Every so often: the end of the machine may cost what was answered since. */
+#define RHEO_SYNC_INTERVAL 1
+
+/** When the system sees fit, and when the instance is closed. */
+#define RHEO_SYNC_NEVER 2
 
 /** What a query orders by. */
 typedef int32_t rheo_order_field;
@@ -361,7 +374,7 @@ const char *rheo_version(void);
 uint32_t rheo_abi_version(void);
 
 /**
- * Whether this build has a feature: `memory` (always), `test-backends`; `journal`, `sqlite`, `postgres`, `redis`
+ * Whether this build has a feature: `memory` and `journal` (always), `test-backends`; `sqlite`, `postgres`, `redis`
  * once there is a build with them. False for any other name. Any thread.
  */
 bool rheo_has_feature(const char *name, size_t name_len);
@@ -437,7 +450,8 @@ rheo_status rheo_options_new(rheo_options **out, rheo_error **error);
 
 /**
  * Sets one option by name: `name`, `default_max_demand`, `default_lease_ms`, `default_max_attempts`,
- * `max_payload_bytes`, `clock` (`system` or `manual`), `clock_start`.
+ * `max_payload_bytes`, `clock` (`system` or `manual`), `clock_start`; for a journal `sync` (`always`, `never` or
+ * `interval:MS`), `sync_settles`, `segment_bytes`.
  *
  * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name and for a value that does not parse.
  */
@@ -474,8 +488,149 @@ rheo_status rheo_options_set_clock(rheo_options *options, rheo_clock clock, rheo
 /** Makes the clock manual and lets it start at this time, in microseconds since the Unix epoch. */
 rheo_status rheo_options_set_clock_start(rheo_options *options, int64_t micros, rheo_error **error);
 
+/**
+ * Sets when a journal syncs what is written: `RHEO_SYNC_ALWAYS` when not set. `interval_ms` counts with
+ * `RHEO_SYNC_INTERVAL` alone: 1 to ten years in milliseconds. Not for other stores.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another policy, and for a negative interval.
+ */
+rheo_status rheo_options_set_sync(rheo_options *options, rheo_sync sync, int64_t interval_ms, rheo_error **error);
+
+/**
+ * Sets whether a journal answers a settle only when it is synced; false when not set: it is written then, and under
+ * `RHEO_SYNC_ALWAYS` synced within 50 ms. Not for other stores.
+ */
+rheo_status rheo_options_set_sync_settles(rheo_options *options, bool sync_settles, rheo_error **error);
+
+/**
+ * Sets how large a journal's file gets before the next begins, in bytes: 4 KiB to 1 GiB; 64 MiB when not set. Not for
+ * other stores.
+ */
+rheo_status rheo_options_set_segment_bytes(rheo_options *options, int64_t segment_bytes, rheo_error **error);
+
 /** Frees options; NULL is fine. */
 void rheo_options_free(rheo_options *options);
+
+/* ====================================================================================================
+ * Telemetry
+ *
+ * What an instance tells of its work: named events with measurements and labels, never payloads. An instance has at
+ * most one hook, given to its options by `rheo_options_set_telemetry`; docs/telemetry.md lists the events. Without a
+ * hook a call pays a branch.
+ *
+ * The hook is called after the operation, on its thread, with no lock held, so by several threads at once if several
+ * use the instance. It may call back in. It must return: no `longjmp`, no exception.
+ * ==================================================================================================== */
+
+/** What an event tells of: `RHEO_TELEMETRY_...`. A newer library may tell of more; skip what you do not know. */
+typedef int32_t rheo_telemetry_name;
+
+/** A span: one append. Count: 1 when it was done. */
+#define RHEO_TELEMETRY_APPEND 1
+
+/** A span: one batch. Count: its items. */
+#define RHEO_TELEMETRY_APPEND_BATCH 2
+
+/** A span: a query or a page of one. Count: the events found. */
+#define RHEO_TELEMETRY_QUERY 3
+
+/** A span: a fetch, waiting included. Count: the leases given. */
+#define RHEO_TELEMETRY_FETCH 4
+
+/** A span: renewing leases of one group. Count and failed: how many were renewed and were not. */
+#define RHEO_TELEMETRY_RENEW 5
+
+/** A span: acking leases of one group. Count and failed: how many were acked and were not. */
+#define RHEO_TELEMETRY_ACK 6
+
+/** A span: retrying leases of one group. Count and failed: how many were given back (or buried) and were not. */
+#define RHEO_TELEMETRY_RETRY 7
+
+/** A span: rejecting leases of one group. Count and failed: how many were rejected and were not. */
+#define RHEO_TELEMETRY_REJECT 8
+
+/** A span: releasing leases of one group. Count and failed: how many were given back and were not. */
+#define RHEO_TELEMETRY_RELEASE 9
+
+/** A stream was created. */
+#define RHEO_TELEMETRY_STREAM_CREATE 10
+
+/** A group was created. */
+#define RHEO_TELEMETRY_GROUP_CREATE 11
+
+/** Count: the leases that a fetch gave. */
+#define RHEO_TELEMETRY_LEASE 12
+
+/** Count: how many of them were not the first of their event. */
+#define RHEO_TELEMETRY_REDELIVERY 13
+
+/** Count: the deliveries that became dead letters, by reject or by a limit. */
+#define RHEO_TELEMETRY_DEAD_LETTER 14
+
+/** Count: the frontier of the event's partition, as `rheo_instance_lag` and `rheo_instance_group_info` find it. */
+#define RHEO_TELEMETRY_GROUP_FRONTIER 15
+
+/** Count: the deliveries that a replay made available again. */
+#define RHEO_TELEMETRY_GROUP_REPLAY 16
+
+/** A group was reset. */
+#define RHEO_TELEMETRY_GROUP_RESET 17
+
+/** One thing that happened. It and all that it shows live until the hook returns: copy what is to stay. */
+typedef struct rheo_telemetry_event rheo_telemetry_event;
+
+/** A hook. `context` is what was given with it. */
+typedef void (*rheo_telemetry_hook)(const rheo_telemetry_event *event, void *context);
+
+/** Frees what a hook was given, when nothing calls the hook any more. */
+typedef void (*rheo_free_context)(void *context);
+
+/**
+ * Sets the hook of the instances that are opened with these options; NULL for `hook`: none.
+ *
+ * `context` is passed to the hook and may be NULL. When the last of the options, and of the instances opened with them
+ * and all that was made from those, lets go of it, `free_context` is called with it, once, on that thread; NULL if
+ * there is nothing to free. It belongs to the library from here on, also when `hook` is NULL, and stays the caller's
+ * when this fails.
+ *
+ * `durations` says whether spans are timed: two readings of a clock for each. A hook that only counts does without.
+ */
+rheo_status rheo_options_set_telemetry(rheo_options *options,
+                                       rheo_telemetry_hook hook,
+                                       void *context,
+                                       rheo_free_context free_context,
+                                       bool durations,
+                                       rheo_error **error);
+
+/** What happened: `RHEO_TELEMETRY_...`; 0 for NULL. */
+rheo_telemetry_name rheo_telemetry_event_name(const rheo_telemetry_event *event);
+
+/** The stream's name. */
+rheo_bytes rheo_telemetry_event_stream(const rheo_telemetry_event *event);
+
+/** The group's name; `data` is NULL where it is not about a group. */
+rheo_bytes rheo_telemetry_event_group(const rheo_telemetry_event *event);
+
+/** Writes the partition (NULL allowed), and says whether it is about one. */
+bool rheo_telemetry_event_partition(const rheo_telemetry_event *event, uint32_t *partition);
+
+/** The measurement that the name says. */
+uint64_t rheo_telemetry_event_count(const rheo_telemetry_event *event);
+
+/** How many leases of a settle or renewal failed. */
+uint64_t rheo_telemetry_event_failed(const rheo_telemetry_event *event);
+
+/** Writes how long a span took, in nanoseconds (NULL allowed), and says whether it was timed. */
+bool rheo_telemetry_event_duration(const rheo_telemetry_event *event, uint64_t *nanos);
+
+/** Why a span's call, or its first lease that failed, did; `RHEO_OK` when all went well. */
+rheo_status rheo_telemetry_event_error(const rheo_telemetry_event *event);
+
+/**
+ * The contract's text of a name, such as `"append"` or `"stream.create"`. NUL-terminated and static; NULL for a number
+ * that is no name. Any thread.
+ */
+const char *rheo_telemetry_name_text(rheo_telemetry_name name);
 
 /* ====================================================================================================
  * Instance

@@ -118,6 +118,12 @@ enum class clock : rheo_clock {
     manual = RHEO_CLOCK_MANUAL, ///< By one that only instance::advance_clock moves: for tests.
 };
 
+/// When a journal syncs what is written; see open_options::sync.
+enum class sync_policy : rheo_sync {
+    always = RHEO_SYNC_ALWAYS, ///< Before an append or a change by hand is answered; settles within 50 ms.
+    never = RHEO_SYNC_NEVER,   ///< When the system sees fit, and when the instance is closed.
+};
+
 /// What a query orders by.
 enum class order_field : rheo_order_field {
     sequence = RHEO_ORDER_FIELD_SEQUENCE,   ///< The position in the partition.
@@ -128,6 +134,27 @@ enum class order_field : rheo_order_field {
 enum class direction : rheo_direction {
     asc = RHEO_DIRECTION_ASC,   ///< Lowest first.
     desc = RHEO_DIRECTION_DESC, ///< Highest first.
+};
+
+/// What a telemetry_event tells of; docs/telemetry.md says what each counts. A newer library may tell of more.
+enum class telemetry_name : rheo_telemetry_name {
+    append = RHEO_TELEMETRY_APPEND,                 ///< A span: one append.
+    append_batch = RHEO_TELEMETRY_APPEND_BATCH,     ///< A span: one batch.
+    query = RHEO_TELEMETRY_QUERY,                   ///< A span: a query or a page of one.
+    fetch = RHEO_TELEMETRY_FETCH,                   ///< A span: a fetch, waiting included.
+    renew = RHEO_TELEMETRY_RENEW,                   ///< A span: renewing leases of one group.
+    ack = RHEO_TELEMETRY_ACK,                       ///< A span: acking leases of one group.
+    retry = RHEO_TELEMETRY_RETRY,                   ///< A span: retrying leases of one group.
+    reject = RHEO_TELEMETRY_REJECT,                 ///< A span: rejecting leases of one group.
+    release = RHEO_TELEMETRY_RELEASE,               ///< A span: releasing leases of one group.
+    stream_create = RHEO_TELEMETRY_STREAM_CREATE,   ///< A stream was created.
+    group_create = RHEO_TELEMETRY_GROUP_CREATE,     ///< A group was created.
+    lease = RHEO_TELEMETRY_LEASE,                   ///< Leases that a fetch gave.
+    redelivery = RHEO_TELEMETRY_REDELIVERY,         ///< Those of them that were not the first of their event.
+    dead_letter = RHEO_TELEMETRY_DEAD_LETTER,       ///< Deliveries that became dead letters.
+    group_frontier = RHEO_TELEMETRY_GROUP_FRONTIER, ///< A partition's frontier.
+    group_replay = RHEO_TELEMETRY_GROUP_REPLAY,     ///< Deliveries that a replay made available again.
+    group_reset = RHEO_TELEMETRY_GROUP_RESET,       ///< A group was reset.
 };
 
 /// The contract's name of a status, such as "stale_lease"; empty for a number that is none.
@@ -160,6 +187,7 @@ template <class Handle, void (*Free)(Handle *)>
 struct freer {
     void operator()(Handle *handle) const noexcept { Free(handle); } ///< As std::unique_ptr calls it.
 };
+/// The pointer to one.
 template <class Handle, void (*Free)(Handle *)>
 using owned = std::unique_ptr<Handle, freer<Handle, Free>>;
 
@@ -334,6 +362,47 @@ inline payload bytes(const void *data, std::size_t size) noexcept {
     return {data, size, encoding::bytes};
 }
 
+/// One thing that an instance tells its hook (open_options::telemetry). A view: it lives until the hook returns.
+class telemetry_event {
+public:
+    /// Looks at what a hook of rheo.h is given.
+    explicit telemetry_event(const rheo_telemetry_event *event) noexcept : event_(event) {}
+
+    /// What happened.
+    telemetry_name name() const noexcept { return static_cast<telemetry_name>(rheo_telemetry_event_name(event_)); }
+    /// The contract's text of it, such as "append" or "stream.create".
+    std::string_view name_text() const noexcept { return rheo_telemetry_name_text(rheo_telemetry_event_name(event_)); }
+    /// The stream's name.
+    std::string_view stream() const noexcept { return detail::text(rheo_telemetry_event_stream(event_)); }
+    /// The group's name, where it is about a group.
+    std::optional<std::string_view> group() const noexcept {
+        return detail::optional_text(rheo_telemetry_event_group(event_));
+    }
+    /// The partition, where it is about one.
+    std::optional<std::uint32_t> partition() const noexcept {
+        std::uint32_t partition = 0;
+        return rheo_telemetry_event_partition(event_, &partition) ? std::optional(partition) : std::nullopt;
+    }
+    /// The measurement that the name says.
+    std::uint64_t count() const noexcept { return rheo_telemetry_event_count(event_); }
+    /// How many leases of a settle or renewal failed.
+    std::uint64_t failed() const noexcept { return rheo_telemetry_event_failed(event_); }
+    /// How long a span took, where it was timed.
+    std::optional<std::chrono::nanoseconds> duration() const noexcept {
+        std::uint64_t nanos = 0;
+        return rheo_telemetry_event_duration(event_, &nanos) ? std::optional(std::chrono::nanoseconds(nanos))
+                                                             : std::nullopt;
+    }
+    /// Why a span's call, or its first lease that failed, did; status::ok when all went well.
+    status error() const noexcept { return static_cast<status>(rheo_telemetry_event_error(event_)); }
+
+private:
+    const rheo_telemetry_event *event_;
+};
+
+/// What hears of an instance's work. Called by every thread that uses the instance, several at once.
+using telemetry_hook = std::function<void(const telemetry_event &)>;
+
 /// Where an appended event lies: `sequence`, `partition`, and whether it was `deduplicated`.
 using position = rheo_position;
 
@@ -420,6 +489,53 @@ public:
     /// Where a manual clock starts; sets a manual clock.
     open_options &clock_start(detail::moment start) & { return with(rheo_options_set_clock_start, start.micros); }
     open_options clock_start(detail::moment start) && { return std::move(clock_start(start)); }
+
+    /// When a journal syncs what is written; always when not set. Every answer survives the end of the process.
+    open_options &sync(sync_policy policy) & {
+        return with(rheo_options_set_sync, static_cast<rheo_sync>(policy), std::int64_t{0});
+    }
+    open_options sync(sync_policy policy) && { return std::move(sync(policy)); }
+
+    /// Syncs what is written every so often: the end of the machine may cost what was answered since.
+    open_options &sync_every(std::chrono::milliseconds interval) & {
+        return with(rheo_options_set_sync, RHEO_SYNC_INTERVAL, std::int64_t{interval.count()});
+    }
+    open_options sync_every(std::chrono::milliseconds interval) && { return std::move(sync_every(interval)); }
+
+    /// Whether a journal answers a settle only when it is synced; false when not set.
+    open_options &sync_settles(bool sync_settles = true) & { return with(rheo_options_set_sync_settles, sync_settles); }
+    open_options sync_settles(bool whether = true) && { return std::move(sync_settles(whether)); }
+
+    /// How large a journal's file gets before the next begins, in bytes; 64 MiB when not set.
+    open_options &segment_bytes(std::int64_t bytes) & { return with(rheo_options_set_segment_bytes, bytes); }
+    open_options segment_bytes(std::int64_t count) && { return std::move(segment_bytes(count)); }
+
+    /// The hook that the instances opened with these options tell of their work; it is destroyed when the last of them
+    /// is. It runs after each operation, on its thread, with no lock held, and may call back in; what it throws ends
+    /// there. Empty: none. A hook that only counts does without durations, which cost two readings of a clock a span.
+    open_options &telemetry(telemetry_hook hook, bool durations = true) & {
+        if (!hook) {
+            return with(rheo_options_set_telemetry, nullptr, nullptr, nullptr, durations);
+        }
+        auto context = std::make_unique<telemetry_hook>(std::move(hook));
+        with(rheo_options_set_telemetry, &open_options::tell, static_cast<void *>(context.get()), &open_options::forget,
+             durations);
+        static_cast<void>(context.release());
+        return *this;
+    }
+    open_options telemetry(telemetry_hook hook, bool durations = true) && {
+        return std::move(telemetry(std::move(hook), durations));
+    }
+
+private:
+    static void tell(const rheo_telemetry_event *event, void *context) noexcept {
+        try {
+            (*static_cast<const telemetry_hook *>(context))(telemetry_event(event));
+        } catch (...) { // the operation is done, and has its own answer
+        }
+    }
+
+    static void forget(void *context) noexcept { delete static_cast<telemetry_hook *>(context); }
 };
 
 /// How to create a stream.
@@ -1410,6 +1526,7 @@ namespace detail {
 // What inspection gives is rarely asked for and small: it is copied into values, and the handle is freed at once. Each
 // of these makes the call that it is given.
 
+/// The names in a list.
 template <class... Arguments>
 std::vector<std::string> get_names(Arguments... arguments) {
     const owned<rheo_name_list, rheo_name_list_free> given(make<rheo_name_list>(arguments...));
@@ -1420,6 +1537,7 @@ std::vector<std::string> get_names(Arguments... arguments) {
     return names;
 }
 
+/// A lag as values.
 inline lag copy_lag(const rheo_lag *given) {
     lag copy{
         std::string(text(rheo_lag_stream(given))), std::string(text(rheo_lag_group(given))), rheo_lag_total(given), {}};
@@ -1431,12 +1549,14 @@ inline lag copy_lag(const rheo_lag *given) {
     return copy;
 }
 
+/// The lag that a call gives.
 template <class... Arguments>
 lag get_lag(Arguments... arguments) {
     const owned<rheo_lag, rheo_lag_free> given(make<rheo_lag>(arguments...));
     return copy_lag(given.get());
 }
 
+/// What there is to know of a group.
 template <class... Arguments>
 group_info get_group_info(Arguments... arguments) {
     const owned<rheo_group_info, rheo_group_info_free> owner(make<rheo_group_info>(arguments...));
@@ -1454,6 +1574,7 @@ group_info get_group_info(Arguments... arguments) {
             static_cast<ordering>(rheo_group_info_ordering(given))};
 }
 
+/// Dead letters, each with an event that stands by itself.
 template <class... Arguments>
 std::vector<dead_letter> get_dead_letters(Arguments... arguments) {
     const owned<rheo_dead_letter_list, rheo_dead_letter_list_free> given(make<rheo_dead_letter_list>(arguments...));
@@ -1468,6 +1589,7 @@ std::vector<dead_letter> get_dead_letters(Arguments... arguments) {
     return letters;
 }
 
+/// What there is to know of a stream.
 template <class... Arguments>
 stream_info get_stream_info(Arguments... arguments) {
     const owned<rheo_stream_info, rheo_stream_info_free> given(make<rheo_stream_info>(arguments...));
@@ -1485,6 +1607,7 @@ stream_info get_stream_info(Arguments... arguments) {
     return info;
 }
 
+/// What a backend guarantees and how.
 inline capabilities get_capabilities(const rheo_instance *instance) {
     const owned<rheo_capabilities, rheo_capabilities_free> given(
         make<rheo_capabilities>(rheo_instance_capabilities, instance));
@@ -1502,6 +1625,7 @@ inline capabilities get_capabilities(const rheo_instance *instance) {
             flags(rheo_capabilities_mechanisms_len, rheo_capabilities_mechanism_name, rheo_capabilities_mechanism)};
 }
 
+/// Texts as rheo.h takes them.
 inline std::vector<rheo_bytes> to_bytes(const std::vector<std::string_view> &texts) {
     std::vector<rheo_bytes> bytes;
     for (const std::string_view text : texts) {

@@ -17,6 +17,7 @@ const SECTIONS: &[&str] = &[
     "library",
     "error",
     "options",
+    "telemetry",
     "instance",
     "settle",
     "results",
@@ -92,10 +93,10 @@ fn macros() -> String {
     let abi = rheo::c::library::rheo_abi_version();
     format!(
         r#"/** The version that a program is compiled against; `rheo_version` gives the one it runs with. */
-#define RHEO_VERSION_MAJOR {}
-#define RHEO_VERSION_MINOR {}
-#define RHEO_VERSION_PATCH {}
 #define RHEO_VERSION "{version}"
+#define RHEO_VERSION_MAJOR {} /**< The first number of RHEO_VERSION. */
+#define RHEO_VERSION_MINOR {} /**< The second. */
+#define RHEO_VERSION_PATCH {} /**< The third. */
 
 /** The version of the ABI, as in `librheo.so.{abi}`; `rheo_abi_version` gives the one of the library. */
 #define RHEO_ABI_VERSION {abi}
@@ -106,7 +107,7 @@ fn macros() -> String {
 /** The two arguments for a NUL-terminated string: pointer and length. Evaluates `text` twice. */
 #define RHEO_TEXT(text) (text), strlen(text)
 
-/** The two arguments for `%.*s` of printf, from a rheo_bytes. Evaluates `bytes` twice. */
+/** The two arguments for %.*s of printf, from a rheo_bytes. Evaluates `bytes` twice. */
 #define RHEO_PRINT(bytes) (int)(bytes).len, (const char *)(bytes).data
 
 "#,
@@ -241,6 +242,8 @@ fn place(block: &str, names: &[&str]) -> usize {
     };
     let name = if let Some(define) = code.strip_prefix("#define ") {
         define.split_whitespace().next().unwrap_or("").to_owned()
+    } else if let Some((_, callback)) = code.split_once("(*") {
+        callback.split(')').next().unwrap_or("").to_owned()
     } else if block.contains("typedef ") {
         last_word(code)
     } else {

@@ -41,6 +41,7 @@ pub mod settle;
 pub mod stream;
 pub mod stream_info;
 pub mod stream_options;
+pub mod telemetry;
 pub mod trim_options;
 pub mod update_options;
 pub mod values;

@@ -32,9 +32,10 @@ pub use tokens::settle_tokens;
 
 use rheo_core::{Error, ErrorCode};
 
-/// The features that a build may have or lack, and whether this one has them: `memory` (always) and the further
+/// The features that a build may have or lack, and whether this one has them: `memory` and `journal` (always) and the further
 /// backends, each by the name that `unsupported` gives when it is missing.
-pub const FEATURES: [(&str, bool); 2] = [("memory", true), ("test-backends", cfg!(feature = "test-backends"))];
+pub const FEATURES: [(&str, bool); 3] =
+    [("memory", true), ("journal", true), ("test-backends", cfg!(feature = "test-backends"))];
 
 /// `invalid_argument` with this text.
 #[cold]

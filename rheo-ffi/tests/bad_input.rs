@@ -32,10 +32,11 @@ use rheo::c::settle::*;
 use rheo::c::stream::*;
 use rheo::c::stream_info::*;
 use rheo::c::stream_options::*;
+use rheo::c::telemetry::*;
 use rheo::c::trim_options::*;
 use rheo::c::update_options::*;
 use rheo::c::values::*;
-use rheo_core::ErrorCode;
+use rheo_core::{ErrorCode, TelemetryEvent, TelemetryName};
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
@@ -136,9 +137,9 @@ macro_rules! handles {
 
 const NO_ERROR: *mut *mut rheo_error = ptr::null_mut();
 
-/// The name of the stream, the group and the event that there are.
 /// Longer than a call looks at for which no length is too large: the start of a reason.
 const LONG: usize = 2048;
+/// The name of the stream, the group and the event that there are.
 static NAME_BYTES: [u8; LONG] = [b's'; LONG];
 static BAD_BYTES: [u8; LONG] = [0xff; LONG];
 const NAME: *const c_char = (&raw const NAME_BYTES).cast();
@@ -223,6 +224,24 @@ impl Argument for *const rheo_dead_letter {
     }
 }
 
+impl Argument for *const rheo_telemetry_event<'static> {
+    fn make(call: &mut Call<'_>) -> *const rheo_telemetry_event<'static> {
+        if call.kind() == Kind::Null {
+            return ptr::null();
+        }
+        call.keep(rheo_telemetry_event(TelemetryEvent {
+            name: TelemetryName::GroupFrontier,
+            stream: "s",
+            group: None,
+            partition: Some(7),
+            count: 7,
+            failed: 0,
+            duration: None,
+            error: None,
+        }))
+    }
+}
+
 /// Every `T **out` but the error's; what it receives is freed after the call.
 impl<T: Handle> Argument for *mut *mut T {
     fn make(call: &mut Call<'_>) -> *mut *mut T {
@@ -266,6 +285,7 @@ macro_rules! outputs {
 
 outputs! {
     i64 = -7;
+    u32 = 7;
     u64 = 7;
     bool = true;
     rheo_position = rheo_position { sequence: 7, partition: 7, deduplicated: true };
@@ -308,6 +328,9 @@ const BAD_TEXTS: &rheo_bytes = &rheo_bytes { data: ptr::null(), len: 1 };
 
 values! {
     *const c_char: NAME, ptr::null(), BAD_TEXT, NAME;
+    *mut c_void: NAME.cast_mut().cast(), ptr::null_mut(), BAD_TEXT.cast_mut().cast(), NAME.cast_mut().cast();
+    rheo_telemetry_hook: Some(hear), None, Some(hear), Some(hear);
+    rheo_free_context: Some(forget), None, Some(forget), Some(forget);
     *const c_void: NAME.cast(), ptr::null(), BAD_TEXT.cast(), NAME.cast();
     *const u32: [0].as_ptr(), ptr::null(), BAD_PARTITIONS.as_ptr(), [0].as_ptr();
     *const i64: &1000, ptr::null(), &-1, &i64::MAX;
@@ -319,6 +342,12 @@ values! {
     i32: 0, 0, 999, i32::MIN;
     bool: true, false, true, true;
 }
+
+unsafe extern "C" fn hear(event: *const rheo_telemetry_event<'_>, _context: *mut c_void) {
+    assert!(!event.is_null());
+}
+
+unsafe extern "C" fn forget(_context: *mut c_void) {}
 
 /// An array of one lease.
 impl Argument for *const *const rheo_lease {
@@ -452,7 +481,20 @@ functions! {
     rheo_options_set_max_payload_bytes(_, _, _);
     rheo_options_set_clock(_, _, _);
     rheo_options_set_clock_start(_, _, _);
+    rheo_options_set_sync(_, _, _, _);
+    rheo_options_set_sync_settles(_, _, _);
+    rheo_options_set_segment_bytes(_, _, _);
     rheo_options_free(_);
+    rheo_options_set_telemetry(_, _, _, _, _, _);
+    rheo_telemetry_event_name(_);
+    rheo_telemetry_event_stream(_);
+    rheo_telemetry_event_group(_);
+    rheo_telemetry_event_partition(_, _);
+    rheo_telemetry_event_count(_);
+    rheo_telemetry_event_failed(_);
+    rheo_telemetry_event_duration(_, _);
+    rheo_telemetry_event_error(_);
+    rheo_telemetry_name_text(_);
     rheo_instance_open(_, _, _, _, _);
     rheo_instance_get(_, _, _, _);
     rheo_instance_clone(_, _, _);
@@ -754,7 +796,8 @@ struct Declaration {
 impl Declaration {
     /// Whether what it returns tells of success or failure.
     fn has_status(&self) -> bool {
-        self.returns == "rheo_status" && !["rheo_error_code", "rheo_results_status"].contains(&&*self.name)
+        let told = ["rheo_error_code", "rheo_results_status", "rheo_telemetry_event_error"];
+        self.returns == "rheo_status" && !told.contains(&&*self.name)
     }
 }
 
@@ -766,7 +809,7 @@ fn declarations() -> Vec<Declaration> {
         code.push_str(piece.split_once("*/").map_or(piece, |(_, code)| code));
     }
     let code: String = code.lines().filter(|line| !line.starts_with('#')).flat_map(|line| [line, " "]).collect();
-    code.split(';').filter_map(declaration).collect()
+    code.split(';').filter(|code| !code.contains("typedef")).filter_map(declaration).collect()
 }
 
 fn declaration(code: &str) -> Option<Declaration> {

@@ -2,6 +2,7 @@
 """Runs the conformance scenarios through the C library: the real shared library and its header, by ctypes.
 
     python3 tests/conformance/run_c_abi.py --library target/debug/librheo.so --backend memory:
+    python3 tests/conformance/run_c_abi.py --library target/debug/librheo.so --backend 'journal:{place}/{number}'
 
 Prints every scenario that failed and every one that was skipped, with what is missing, then the counts over all ways of
 calling. The exit status is 0 when none failed.
@@ -12,13 +13,15 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from c_abi.library import Library
+from c_abi.librheo import Library
 from c_abi.runner import Failed, Run
 from c_abi.surface import Session, Way
 from c_abi.values import Json, Lacking
 
 HERE = Path(__file__).resolve().parent
+URL_HELP = "opened for each scenario, as empty stores; {place} is a new directory, {number} that of the store"
 
 
 def offers(library: Library, url: str, way: Way) -> set[str]:
@@ -58,7 +61,7 @@ def run(name: str, scenario: Json, session: Session, offered: set[str]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", type=Path, required=True, help="the shared library, built with test-backends")
-    parser.add_argument("--backend", required=True, metavar="URL", help="opened for each scenario, as an empty store")
+    parser.add_argument("--backend", required=True, metavar="URL", help=URL_HELP)
     parser.add_argument("--only", default="", metavar="TEXT", help="only scenarios with this text in theme/name")
     parser.add_argument("--mode", choices=[way.value for way in Way], help="only this way of calling")
     parser.add_argument("--header", type=Path, default=HERE.parents[1] / "include" / "rheo.h", help="include/rheo.h")
@@ -74,8 +77,9 @@ def main() -> int:
     for way in [Way(arguments.mode)] if arguments.mode else list(Way):
         offered = offers(library, arguments.backend, way)
         for name, scenario in scenarios:
-            session = Session(library, arguments.backend, way)
-            counts[run(f"{name} ({way.value})", scenario, session, offered)] += 1
+            with TemporaryDirectory(prefix="rheo-") as place:
+                session = Session(library, arguments.backend.replace("{place}", place), way)
+                counts[run(f"{name} ({way.value})", scenario, session, offered)] += 1
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return 1 if counts["failed"] else 0
 

@@ -69,7 +69,10 @@ void statuses_have_names() {
 
 void what_fails_throws() {
     CHECK_THROWS(invalid_argument, rheo::open("nonsense"));
-    CHECK_THROWS(unsupported, rheo::open("journal:./data"));
+    CHECK_THROWS(unsupported, rheo::open("redis://localhost"));
+    CHECK_THROWS(invalid_argument, rheo::open("journal:"));
+    CHECK_THROWS(invalid_argument, rheo::open("memory:", rheo::open_options().sync(rheo::sync_policy::never)));
+    CHECK_THROWS(invalid_argument, rheo::open_options().sync_every(std::chrono::milliseconds(-1)));
     CHECK_THROWS(invalid_argument, rheo::open("memory:", rheo::open_options().name("")));
     CHECK_THROWS(invalid_argument, rheo::open_options().default_lease_ms(std::chrono::milliseconds(-1)));
     CHECK_THROWS(invalid_argument, rheo::fetch_options().limit(-1));

@@ -104,6 +104,24 @@ pub(super) unsafe fn view<'a, T: 'a, R: Default>(pointer: *const T, read: impl F
     guard(|| Ok(handle.map(read).unwrap_or_default())).unwrap_or_default()
 }
 
+/// The same for what may not be there: writes it, or the type's default, and says whether it is.
+///
+/// # Safety
+/// As [`shared`] and [`optional_output`].
+#[inline]
+pub(super) unsafe fn view_optional<'a, T: 'a, R: Copy + Default>(
+    pointer: *const T,
+    out: *mut R,
+    read: impl FnOnce(&'a T) -> Option<R>,
+) -> bool {
+    // SAFETY: the caller's.
+    let (value, out) = unsafe { (view(pointer, read), optional_output(out, R::default())) };
+    if let (Some(value), Some(out)) = (value, out) {
+        *out = value;
+    }
+    value.is_some()
+}
+
 /// The same for what is looked at through a pointer: NULL gives NULL.
 ///
 /// # Safety

@@ -2,10 +2,10 @@
 //!
 //! What there is to know of a group: exact at the moment it was taken, over the partitions that were asked for.
 
-use super::boundary::{free, inner, optional_output, view};
+use super::boundary::{free, inner, view, view_optional};
 use super::lag::rheo_lag;
 use super::values::{RHEO_ORDERING_KEY, RHEO_ORDERING_NONE, rheo_ordering};
-use rheo_core::{GroupInfo, Ordering};
+use rheo_core::{GroupInfo, Ordering, Timestamp};
 
 /// What there is to know of a group. Never changes; any thread may read it, several at once.
 pub struct rheo_group_info {
@@ -53,13 +53,7 @@ pub unsafe extern "C" fn rheo_group_info_dead_letter_count(info: *const rheo_gro
 /// epoch (NULL allowed), and says whether there is one: there is none at lag 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rheo_group_info_oldest_unsettled_at(info: *const rheo_group_info, micros: *mut i64) -> bool {
-    let micros = optional_output(micros, 0);
-    view(info, |info| {
-        if let (Some(oldest), Some(micros)) = (info.info.oldest_unsettled_at, micros) {
-            *micros = oldest.as_micros();
-        }
-        info.info.oldest_unsettled_at.is_some()
-    })
+    view_optional(info, micros, |info| info.info.oldest_unsettled_at.map(Timestamp::as_micros))
 }
 
 /// At which attempt a retry dead-letters.

@@ -27,7 +27,7 @@ pub extern "C" fn rheo_abi_version() -> u32 {
     VERSION
 }
 
-/// Whether this build has a feature: `memory` (always), `test-backends`; `journal`, `sqlite`, `postgres`, `redis`
+/// Whether this build has a feature: `memory` and `journal` (always), `test-backends`; `sqlite`, `postgres`, `redis`
 /// once there is a build with them. False for any other name. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rheo_has_feature(name: *const c_char, name_len: usize) -> bool {

@@ -7,9 +7,12 @@
 
 use super::boundary::{change, create, free, text};
 use super::error::rheo_error;
-use super::values::{RHEO_CLOCK_MANUAL, RHEO_CLOCK_SYSTEM, rheo_clock, rheo_status};
+use super::values::{
+    RHEO_CLOCK_MANUAL, RHEO_CLOCK_SYSTEM, RHEO_SYNC_ALWAYS, RHEO_SYNC_INTERVAL, RHEO_SYNC_NEVER, rheo_clock,
+    rheo_status, rheo_sync,
+};
 use crate::handle::{Options, invalid, number};
-use rheo_core::{ClockOption, OpenOptions, Timestamp};
+use rheo_core::{ClockOption, OpenOptions, SyncPolicy, Timestamp};
 use std::ffi::c_char;
 
 /// What an instance is opened with. One thread at a time.
@@ -22,7 +25,8 @@ pub unsafe extern "C" fn rheo_options_new(out: *mut *mut rheo_options, error: *m
 }
 
 /// Sets one option by name: `name`, `default_max_demand`, `default_lease_ms`, `default_max_attempts`,
-/// `max_payload_bytes`, `clock` (`system` or `manual`), `clock_start`.
+/// `max_payload_bytes`, `clock` (`system` or `manual`), `clock_start`; for a journal `sync` (`always`, `never` or
+/// `interval:MS`), `sync_settles`, `segment_bytes`.
 ///
 /// Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name and for a value that does not parse.
 #[unsafe(no_mangle)]
@@ -134,6 +138,58 @@ pub unsafe extern "C" fn rheo_options_set_clock_start(
 ) -> rheo_status {
     change(options, error, |options| {
         options.0.clock = ClockOption::Manual { start: Some(Timestamp::from_micros(micros)) };
+        Ok(())
+    })
+}
+
+/// Sets when a journal syncs what is written: `RHEO_SYNC_ALWAYS` when not set. `interval_ms` counts with
+/// `RHEO_SYNC_INTERVAL` alone: 1 to ten years in milliseconds. Not for other stores.
+///
+/// Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another policy, and for a negative interval.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rheo_options_set_sync(
+    options: *mut rheo_options,
+    sync: rheo_sync,
+    interval_ms: i64,
+    error: *mut *mut rheo_error,
+) -> rheo_status {
+    change(options, error, |options| {
+        let interval = number("interval_ms", interval_ms)?;
+        let policy = match sync {
+            RHEO_SYNC_ALWAYS => SyncPolicy::Always,
+            RHEO_SYNC_INTERVAL => SyncPolicy::Interval(interval),
+            RHEO_SYNC_NEVER => SyncPolicy::Never,
+            _ => return Err(invalid(format!("sync is {sync}; it takes RHEO_SYNC_ALWAYS, _INTERVAL or _NEVER"))),
+        };
+        options.0.journal.sync = Some(policy);
+        Ok(())
+    })
+}
+
+/// Sets whether a journal answers a settle only when it is synced; false when not set: it is written then, and under
+/// `RHEO_SYNC_ALWAYS` synced within 50 ms. Not for other stores.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rheo_options_set_sync_settles(
+    options: *mut rheo_options,
+    sync_settles: bool,
+    error: *mut *mut rheo_error,
+) -> rheo_status {
+    change(options, error, |options| {
+        options.0.journal.sync_settles = Some(sync_settles);
+        Ok(())
+    })
+}
+
+/// Sets how large a journal's file gets before the next begins, in bytes: 4 KiB to 1 GiB; 64 MiB when not set. Not for
+/// other stores.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rheo_options_set_segment_bytes(
+    options: *mut rheo_options,
+    segment_bytes: i64,
+    error: *mut *mut rheo_error,
+) -> rheo_status {
+    change(options, error, |options| {
+        options.0.journal.segment_bytes = Some(number("segment_bytes", segment_bytes)?);
         Ok(())
     })
 }

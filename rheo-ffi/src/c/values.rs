@@ -55,6 +55,16 @@ pub const RHEO_CLOCK_SYSTEM: rheo_clock = 0;
 /// By a clock that stands still and moves only by `rheo_instance_advance_clock`: for tests.
 pub const RHEO_CLOCK_MANUAL: rheo_clock = 1;
 
+/// When a journal syncs what is written: what an answer survives. Every answer survives the end of the process.
+pub type rheo_sync = i32;
+
+/// Before an append, or a change of streams, groups or progress by hand, is answered; settles within 50 ms.
+pub const RHEO_SYNC_ALWAYS: rheo_sync = 0;
+/// Every so often: the end of the machine may cost what was answered since.
+pub const RHEO_SYNC_INTERVAL: rheo_sync = 1;
+/// When the system sees fit, and when the instance is closed.
+pub const RHEO_SYNC_NEVER: rheo_sync = 2;
+
 /// What a query orders by.
 pub type rheo_order_field = i32;
 

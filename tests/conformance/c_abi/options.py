@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .library import Handle, Library, OutOfRange
+from .librheo import Handle, Library, OutOfRange
 from .values import Json, Mistake, compact
 
 ADDERS = {"event_ids": "add_event_id", "order_by": "add_order_by"}

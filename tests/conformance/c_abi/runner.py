@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Protocol
 
-from .library import Broken, LibraryError
+from .librheo import Broken, LibraryError
 from .matching import difference
 from .values import CLOCK_START, Json, Lacking, Mistake, Values, shown
 

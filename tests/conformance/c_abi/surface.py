@@ -4,6 +4,7 @@
 builder. Only what C does otherwise has a method here.
 """
 
+import itertools
 import enum
 import struct
 import threading
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Any
 
-from .library import Broken, Handle, Library, LibraryError, Unfit
+from .librheo import Broken, Handle, Library, LibraryError, Unfit
 from .options import built
 from .values import Json, Mistake, compact, token_parts
 from .views import Views, text
@@ -227,13 +228,16 @@ class Session:
 
     def __init__(self, library: Library, url: str, way: Way) -> None:
         self._c, self._url, self._way = library, url, way
+        self._stores = itertools.count()
         self._leases = Leases()
         self._surfaces: list[Surface] = []
 
     def open(self, url: str | None, options: dict[str, Json]) -> Surface:
         """Opens an instance; without a URL on another empty store of the kind under test."""
         with built(self._c, "rheo_options", options, as_text=self._way is Way.TOKENS) as given:
-            return self._kept(self._c.rheo_instance_open(self._url if url is None else url, given))
+            if url is None:  # a store of its own
+                url = self._url.replace("{number}", str(next(self._stores)))
+            return self._kept(self._c.rheo_instance_open(url, given))
 
     def find(self, name: str) -> Surface | None:
         """The open instance of this name."""

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from .library import Handle, Lent, Library
+from .librheo import Handle, Lent, Library
 from .values import Json
 
 EVENT = "id stream partition sequence timestamp key type metadata encoding deduplicated"

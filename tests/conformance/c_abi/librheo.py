@@ -44,6 +44,7 @@ CONSTANT = re.compile(r"^#define (RHEO_\w+) (-?\d+)\s*$", re.MULTILINE)
 CPLUSPLUS = re.compile(r"#ifdef __cplusplus.*?#endif", re.DOTALL)
 DIRECTIVE = re.compile(r"^\s*#(?:.*\\\n)*.*$", re.MULTILINE)
 STRUCT = re.compile(r"typedef struct (\w+)\s*\{([^}]*)\}\s*\1\s*;")
+CALLBACK = re.compile(r"typedef void \(\*(\w+)\)\(.*\)")
 HANDLE = re.compile(r"typedef struct (\w+) \1")
 ALIAS = re.compile(r"typedef (\w+) (\w+)")
 FUNCTION = re.compile(r"([\w ]+?[ *]+)(rheo_\w+) ?\(([^()]*)\)")
@@ -81,7 +82,7 @@ class Handle:
     """A handle that the caller owns: freed at the end of a `with`, or by `free`."""
 
     def __init__(self, library: "Library", kind: str, pointer: int) -> None:
-        self.library, self.kind = library, kind
+        self.owner, self.kind = library, kind
         self.pointer: int | None = pointer
         library.live.add(self)
 
@@ -92,9 +93,9 @@ class Handle:
     def free(self) -> None:
         """Frees it; later calls do nothing."""
         if self.pointer is not None:
-            self.library[f"{self.kind}_free"](self)
+            self.owner[f"{self.kind}_free"](self)
             self.pointer = None
-            self.library.live.discard(self)
+            self.owner.live.discard(self)
 
     def __enter__(self) -> Self:
         return self
@@ -186,12 +187,15 @@ class Library:
         self._constants = {name: int(value) for name, value in CONSTANT.findall(content)}
         self._types = dict(PLAIN)
         self._functions: dict[str, Function] = {}
+        self._callbacks: set[str] = set()
         content = STRUCT.sub(self._struct, DIRECTIVE.sub("", CPLUSPLUS.sub("", content)))
         for declaration in filter(None, (" ".join(part.split()) for part in content.split(";"))):
             if alias := ALIAS.fullmatch(declaration):
                 self._types[alias[2]] = self._types[alias[1]]
             elif function := FUNCTION.fullmatch(declaration):
                 self._function(function[2], Declared.read(f"{function[1]} result"), function[3])
+            elif callback := CALLBACK.fullmatch(declaration):
+                self._callbacks.add(callback[1])
             elif not HANDLE.fullmatch(declaration):
                 raise SyntaxError(f"{header} has a declaration that this reader does not know: {declaration}")
 
@@ -234,6 +238,8 @@ class Library:
 
     def _function(self, name: str, result: Declared, declared: str) -> None:
         parameters = [] if declared == "void" else [Declared.read(parameter) for parameter in declared.split(",")]
+        if any(parameter.base in self._callbacks for parameter in parameters):
+            return  # No operation of the contract has one; tests/c shows those that do.
         fallible = bool(parameters) and (parameters[-1].name, parameters[-1].stars) == ("error", 2)
         seen = list(self._grouped(parameters[:-1] if fallible else parameters))
         symbol = self._loaded[name]
