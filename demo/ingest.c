@@ -1,48 +1,30 @@
-#include "ingest.h"
+/*
+ * Puts a week of earthquakes into a journal:
+ *
+ *     ingest JOURNAL FILE
+ *
+ * Each line of the file becomes an event of the stream `earthquakes`, oldest first and byte for byte, with the id that
+ * the seismologists gave it. So it may be run again, or be killed and run again: what is there is not appended twice.
+ */
 
+#include "json.h"
+
+#include <rheo.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* Reads the string whose opening quote is at `at`; returns what follows it, NULL when it does not end. */
-static const char *read_string(const char *at, const char *end, json_text *string) {
-    const char *begin = ++at;
-    while (at < end && *at != '"') {
-        at += *at == '\\' ? 2 : 1;
-    }
-    if (at >= end) {
-        return NULL;
-    }
-    *string = (json_text){begin, (size_t)(at - begin)};
-    return at + 1;
-}
-
-json_text json_field(json_text object, const char *name) {
-    const char *end = object.data + object.len;
-    const char *at = object.data;
-    json_text key, value;
-    /* From one key to the next. */
-    while (at && at < end && (at = memchr(at, '"', (size_t)(end - at))) && (at = read_string(at, end, &key))) {
-        while (at < end && strchr(": ", *at)) {
-            at++;
-        }
-        if (at < end && *at == '"') {
-            at = read_string(at, end, &value);
-        } else {
-            value.data = at;
-            while (at < end && !strchr(",} ", *at)) {
-                at++;
-            }
-            value.len = (size_t)(at - value.data);
-        }
-        if (at && key.len == strlen(name) && memcmp(key.data, name, key.len) == 0) {
-            return value;
-        }
-    }
-    return (json_text){NULL, 0};
-}
+/* What became of the lines of the file. */
+typedef struct report {
+    size_t lines;     /* how many there are */
+    size_t appended;  /* new events */
+    size_t known;     /* the stream held an event of this id already, and nothing was appended */
+    size_t identical; /* the event in the stream has the line as its payload, byte for byte */
+} report;
 
 /* Appends one line. What Rheo is to know of an event is said in options: a payload is never looked into. */
-static bool append_line(const rheo_stream *stream, rheo_append_options *options, json_text line, ingest_report *report,
+static bool append_line(const rheo_stream *stream, rheo_append_options *options, json_text line, report *report,
                         rheo_error **error) {
     json_text id = json_field(line, "id");
     json_text net = json_field(line, "net");
@@ -73,7 +55,7 @@ static bool append_line(const rheo_stream *stream, rheo_append_options *options,
 }
 
 /* Appends the lines of a text, the last one first. */
-static bool append_lines(const rheo_stream *stream, rheo_append_options *options, json_text file, ingest_report *report,
+static bool append_lines(const rheo_stream *stream, rheo_append_options *options, json_text file, report *report,
                          rheo_error **error) {
     size_t end = file.len;
     while (end > 0) {
@@ -111,24 +93,63 @@ static char *read_file(const char *path, size_t *len) {
     return content;
 }
 
-bool ingest(const rheo_instance *db, const char *stream_name, const char *path, ingest_report *report) {
+/* Creates the stream with four partitions, unless it is there since an earlier run. */
+static bool create_stream(const rheo_instance *db, rheo_error **error) {
+    rheo_stream_options *options = NULL;
+    rheo_status status = rheo_stream_options_new(&options, error);
+    if (status == RHEO_OK) {
+        status = rheo_stream_options_set_partition_count(options, 4, error);
+    }
+    if (status == RHEO_OK) {
+        status = rheo_instance_create_stream(db, RHEO_TEXT("earthquakes"), options, error);
+    }
+    if (status == RHEO_ERROR_ALREADY_EXISTS) {
+        rheo_error_free(*error);
+        *error = NULL;
+        status = RHEO_OK;
+    }
+    rheo_stream_options_free(options);
+    return status == RHEO_OK;
+}
+
+/* Opens the journal, which a directory that is new or empty becomes, and binds its stream. */
+static bool open_journal(const char *path, rheo_instance **db, rheo_stream **stream, rheo_error **error) {
+    char url[4096];
+    if (snprintf(url, sizeof url, "journal:%s", path) >= (int)sizeof url) {
+        fprintf(stderr, "this path is too long: %s\n", path);
+        return false;
+    }
+    return rheo_instance_open(RHEO_TEXT(url), NULL, db, error) == RHEO_OK && create_stream(*db, error) &&
+           rheo_instance_stream(*db, RHEO_TEXT("earthquakes"), stream, error) == RHEO_OK;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) {
+        fprintf(stderr, "usage: %s JOURNAL FILE\n", argv[0]);
+        return 2;
+    }
     rheo_error *error = NULL;
+    rheo_instance *db = NULL;
     rheo_stream *stream = NULL;          /* bound: the name is looked up once */
     rheo_append_options *options = NULL; /* set anew for each event: nothing is allocated in the loop */
     json_text file = {NULL, 0};
-    *report = (ingest_report){0, 0, 0, 0};
+    report report = {0, 0, 0, 0};
 
-    bool done = (file.data = read_file(path, &file.len)) != NULL &&
-                rheo_instance_stream(db, RHEO_TEXT(stream_name), &stream, &error) == RHEO_OK &&
+    bool done = (file.data = read_file(argv[2], &file.len)) != NULL && open_journal(argv[1], &db, &stream, &error) &&
                 rheo_append_options_new(&options, &error) == RHEO_OK &&
-                append_lines(stream, options, file, report, &error);
+                append_lines(stream, options, file, &report, &error) && rheo_instance_close(db, &error) == RHEO_OK;
     if (error) {
-        fprintf(stderr, "%s: %.*s\n", path, RHEO_PRINT(rheo_error_message(error)));
+        fprintf(stderr, "%.*s\n", RHEO_PRINT(rheo_error_message(error)));
+    }
+    if (done) {
+        printf("%zu lines: %zu appended, %zu known before, %zu the same byte for byte\n", report.lines, report.appended,
+               report.known, report.identical);
     }
 
     rheo_error_free(error);
     rheo_append_options_free(options);
     rheo_stream_free(stream);
+    rheo_instance_free(db);
     free((void *)file.data);
-    return done;
+    return done && report.identical == report.lines ? 0 : 1;
 }
