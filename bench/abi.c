@@ -1,23 +1,26 @@
 /* Measures the C library: the same work as the engine's cases in rheo-core/benches/ratios.rs, through the real shared
- * library. Prints the median over the rounds, in nanoseconds for one event; bench/run.py sets it against the engine.
+ * library. Prints the median over the rounds, in nanoseconds for one event, and with `_cold` behind the name the time
+ * in memory that the process had not touched before; bench/run.py sets them against the engine and against Redis.
  *
  *     abi [ROUNDS]
  *
- * Memory is warmed and reused, as there: freed memory is kept, and each round's stream is deleted before the next.
+ * In the rounds memory is warmed and reused, as there: freed memory is kept, and each stream is deleted before the
+ * next.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include "rheo.h"
+#include "rounds.h"
 
 #include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { EVENTS = 200000, BATCH = 100, MOST_ROUNDS = 99 };
+enum { EVENTS = 200000, BATCH = 100 };
 
 static rheo_instance *db;
+/* The stream that is measured, and its handles. */
+static const char *name;
+static size_t name_len;
 static rheo_stream *orders;
 static rheo_group *billing;
 static rheo_batch *batch;
@@ -43,60 +46,41 @@ static void check(rheo_status status, rheo_error *error) {
         check((call), error);                                                                                          \
     } while (0)
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-static void fresh_stream(void) {
-    CHECK(rheo_instance_create_stream(db, RHEO_TEXT("orders"), NULL, &error));
-    CHECK(rheo_instance_create_group(db, RHEO_TEXT("orders"), RHEO_TEXT("billing"), NULL, &error));
-    CHECK(rheo_instance_stream(db, RHEO_TEXT("orders"), &orders, &error));
-    CHECK(rheo_instance_group(db, RHEO_TEXT("orders"), RHEO_TEXT("billing"), &billing, &error));
-}
-
-static void drop_stream(void) {
-    rheo_stream_free(orders);
-    rheo_group_free(billing);
-    CHECK(rheo_instance_delete_stream(db, RHEO_TEXT("orders"), true, &error));
-}
-
-static void append_by_name(void) {
-    for (int event = 0; event < EVENTS; event++) {
-        CHECK(rheo_instance_append(db, RHEO_TEXT("orders"), payload, sizeof payload, RHEO_ENCODING_BYTES, NULL, NULL,
-                                   NULL, &error));
+static void append_by_name(int events) {
+    for (int event = 0; event < events; event++) {
+        CHECK(rheo_instance_append(db, name, name_len, payload, sizeof payload, RHEO_ENCODING_BYTES, NULL, NULL, NULL,
+                                   &error));
     }
 }
 
-static void append_bound(void) {
-    for (int event = 0; event < EVENTS; event++) {
+static void append_bound(int events) {
+    for (int event = 0; event < events; event++) {
         CHECK(rheo_stream_append(orders, payload, sizeof payload, RHEO_ENCODING_BYTES, NULL, NULL, NULL, &error));
     }
 }
 
-static void append_batch(void) {
-    for (int event = 0; event < EVENTS; event += BATCH) {
+static void append_batch(int events) {
+    for (int event = 0; event < events; event += BATCH) {
         CHECK(rheo_stream_append_batch(orders, batch, NULL, NULL, &error));
     }
 }
 
-static void fetch_ack_by_name(void) {
-    for (int event = 0; event < EVENTS; event++) {
-        CHECK(rheo_instance_fetch(db, RHEO_TEXT("orders"), RHEO_TEXT("billing"), fetch_one, leases, &error));
+static void fetch_ack_by_name(int events) {
+    for (int event = 0; event < events; event++) {
+        CHECK(rheo_instance_fetch(db, name, name_len, RHEO_TEXT("billing"), fetch_one, leases, &error));
         CHECK(rheo_instance_ack(db, rheo_lease_list_get(leases, 0), &error));
     }
 }
 
-static void fetch_ack_bound(void) {
-    for (int event = 0; event < EVENTS; event++) {
+static void fetch_ack_bound(int events) {
+    for (int event = 0; event < events; event++) {
         CHECK(rheo_group_fetch(billing, fetch_one, leases, &error));
         CHECK(rheo_instance_ack(db, rheo_lease_list_get(leases, 0), &error));
     }
 }
 
-static void fetch_ack_hundred(void) {
-    for (int event = 0; event < EVENTS; event += BATCH) {
+static void fetch_ack_hundred(int events) {
+    for (int event = 0; event < events; event += BATCH) {
         CHECK(rheo_group_fetch(billing, fetch_hundred, leases, &error));
         CHECK(rheo_instance_ack_list(db, leases, results, &error));
         if (rheo_results_failed(results) != 0) {
@@ -106,32 +90,47 @@ static void fetch_ack_hundred(void) {
     }
 }
 
-struct bench {
-    const char *name;
-    void (*run)(void);
-    bool filled;
-    double samples[MOST_ROUNDS];
-};
-
 static struct bench benches[] = {
-    {"c_append_by_name", append_by_name, false, {0}},  {"c_append_bound", append_bound, false, {0}},
-    {"c_append_batch_100", append_batch, false, {0}},  {"c_fetch_ack_by_name", fetch_ack_by_name, true, {0}},
-    {"c_fetch_ack_bound", fetch_ack_bound, true, {0}}, {"c_fetch_100_ack_many", fetch_ack_hundred, true, {0}},
+    {"c_append_by_name", EVENTS, false, append_by_name, 0, {0}},
+    {"c_append_bound", EVENTS, false, append_bound, 0, {0}},
+    {"c_append_batch_100", EVENTS, false, append_batch, 0, {0}},
+    {"c_fetch_ack_by_name", EVENTS, true, fetch_ack_by_name, 0, {0}},
+    {"c_fetch_ack_bound", EVENTS, true, fetch_ack_bound, 0, {0}},
+    {"c_fetch_100_ack_many", EVENTS, true, fetch_ack_hundred, 0, {0}},
 };
 
-static int compare(const void *a, const void *b) {
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
+static void free_handles(void) {
+    rheo_stream_free(orders);
+    rheo_group_free(billing);
+    orders = NULL;
+    billing = NULL;
+}
+
+static void set_up(const char *stream, const struct bench *bench) {
+    free_handles();
+    name = stream;
+    name_len = strlen(name);
+    CHECK(rheo_instance_create_stream(db, name, name_len, NULL, &error));
+    CHECK(rheo_instance_create_group(db, name, name_len, RHEO_TEXT("billing"), NULL, &error));
+    CHECK(rheo_instance_stream(db, name, name_len, &orders, &error));
+    CHECK(rheo_instance_group(db, name, name_len, RHEO_TEXT("billing"), &billing, &error));
+    if (bench->filled) {
+        append_batch(bench->events);
+    }
+}
+
+static void take_down(const char *stream) {
+    free_handles();
+    CHECK(rheo_instance_delete_stream(db, RHEO_TEXT(stream), true, &error));
+}
+
+static void keep_memory(void) {
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 0x7fffffff);
 }
 
 int main(int argc, char **argv) {
-    int rounds = argc > 1 ? atoi(argv[1]) : 9;
-    if (rounds < 1 || rounds > MOST_ROUNDS) {
-        fprintf(stderr, "rounds: 1 to %d\n", MOST_ROUNDS);
-        return EXIT_FAILURE;
-    }
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
-    mallopt(M_TRIM_THRESHOLD, 0x7fffffff);
+    int rounds = rounds_from(argc > 1 ? argv[1] : "9");
     memset(payload, 'x', sizeof payload);
     CHECK(rheo_instance_open(RHEO_TEXT("memory:"), NULL, &db, &error));
     CHECK(rheo_batch_new(&batch, &error));
@@ -145,27 +144,7 @@ int main(int argc, char **argv) {
     CHECK(rheo_lease_list_new(&leases, &error));
     CHECK(rheo_results_new(&results, &error));
 
-    size_t count = sizeof benches / sizeof *benches;
-    /* The first round touches memory for the first time and does not count. */
-    for (int round = 0; round <= rounds; round++) {
-        for (size_t index = 0; index < count; index++) {
-            fresh_stream();
-            if (benches[index].filled) {
-                append_batch();
-            }
-            double started = now();
-            benches[index].run();
-            double nanos = (now() - started) / EVENTS;
-            if (round > 0) {
-                benches[index].samples[round - 1] = nanos;
-            }
-            drop_stream();
-        }
-    }
-    for (size_t index = 0; index < count; index++) {
-        qsort(benches[index].samples, (size_t)rounds, sizeof(double), compare);
-        printf("%s\t%.1f\n", benches[index].name, benches[index].samples[rounds / 2]);
-    }
+    measure(benches, sizeof benches / sizeof *benches, rounds, set_up, take_down, keep_memory);
 
     rheo_results_free(results);
     rheo_lease_list_free(leases);
