@@ -1,11 +1,20 @@
 #!/usr/bin/env bash
-# Installs the library as a package maker does, moves what was installed, and builds and runs outside the tree what a
-# user of the package would: a C program with pkg-config and a C++ program with CMake, each shared and static.
+# Installs the library as a package maker does, copies what was installed to another place, uninstalls the original, and
+# builds and runs outside the tree what a user of the copy would: a C program with pkg-config and a C++ program with
+# CMake, each shared and static.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
+for tool in pkg-config cmake; do
+    command -v "$tool" >/dev/null || {
+        printf '%s is not installed\n' "$tool"
+        exit 77
+    }
+done
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 version=$(sed -n '/^\[workspace.package\]/,/^\[/ s/^version = "\(.*\)"/\1/p' Cargo.toml)
+IFS=. read -r major minor _ <<<"$version"
+soname=librheo.so.$(sed -n 's/^#define RHEO_ABI_VERSION //p' include/rheo.h)
 passed=0
 
 # prints PROGRAM TEXT: the program prints this, with the library found or not needed.
@@ -16,18 +25,32 @@ prints() {
     passed=$((passed + 1))
 }
 
-# loads PROGRAM: the shared libraries of ours that a program asks the loader for.
+# loads PROGRAM LIBRARY: this (or nothing, if empty) is what of ours the program asks the loader for.
 loads() {
-    readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(librheo.*\)\]/\1/p'
+    local loaded
+    loaded=$(readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(librheo.*\)\]/\1/p')
+    [[ $loaded == "$2" ]] || fail "$1 loads '$loaded', not '$2'"
+}
+
+# finds VERSION: whether CMake takes the package for one that asks for this version; empty: for any.
+finds() {
+    cmake -S . -B cmake -Drheo_DIR="$libraries/cmake/rheo" -Dwanted="$1" >/dev/null 2>&1
 }
 
 # Debian, among others, has its libraries a folder deeper.
 for libdir in lib lib/x86_64-linux-gnu; do
     printf -- '-- %s\n' "$libdir"
-    make --no-print-directory install DESTDIR="$place/package" PREFIX=/opt/rheo LIBDIR="$libdir"
-    mv "$place/package/opt/rheo" "$place/moved"
-    [[ -z $(find "$place/package" ! -type d) ]] || fail 'something was installed outside PREFIX'
+    original=(DESTDIR="$place/package" PREFIX='/opt/a prefix' LIBDIR="$libdir")
+    make --no-print-directory install "${original[@]}"
+    cp -a "$place/package/opt/a prefix" "$place/moved"
+    make --no-print-directory uninstall "${original[@]}"
+    left=$(find "$place/package" ! -type d)
+    [[ -z $left ]] || fail "uninstall leaves, or install put outside PREFIX: $left"
+
     libraries=$place/moved/$libdir
+    for link in "librheo.so $soname" "$soname librheo.so.$version"; do
+        [[ $(readlink "$libraries/${link% *}") == "${link#* }" ]] || fail "not linked: ${link/ / to }"
+    done
     cp -r tests/install "$place/user"
     cd "$place/user"
 
@@ -41,26 +64,28 @@ for libdir in lib lib/x86_64-linux-gnu; do
     prints ./c-shared "$version: from C"
     prints ./c-static "$version: from C"
 
-    cmake -S . -B cmake -DCMAKE_CXX_FLAGS='-Wall -Wextra -pedantic -Werror' -Drheo_DIR="$libraries/cmake/rheo"
+    # Which folder deeper, CMake knows on systems that have it.
+    at=-Drheo_DIR=$libraries/cmake/rheo
+    [[ $libdir != lib ]] || at=-DCMAKE_PREFIX_PATH=$place/moved
+    cmake -S . -B cmake -DCMAKE_CXX_FLAGS='-Wall -Wextra -pedantic -Werror' "$at"
     cmake --build cmake
     prints cmake/hello-shared "$version: from C++"
     prints cmake/hello-static "$version: from C++"
-    for asked in 0.0.9 0.2 1 "$version.1"; do
-        ! cmake -S . -B "other-$asked" -Drheo_DIR="$libraries/cmake/rheo" -Dwanted="$asked" >/dev/null 2>&1 ||
-            fail "CMake takes version $version for $asked"
-    done
-
     for program in c-shared cmake/hello-shared; do
-        [[ -n $(loads "$program") ]] || fail "$program does not load the shared library"
+        loads "$program" "$soname"
     done
     for program in c-static cmake/hello-static; do
-        [[ -z $(loads "$program") ]] || fail "$program loads the shared library"
+        loads "$program" ''
+    done
+
+    for asked in '' "${version%.*}" "$version"; do
+        finds "$asked" || fail "CMake does not take version $version for '$asked'"
+    done
+    for asked in 0.0.9 "$major.$((minor + 1))" "$((major + 1))" "$version.1"; do
+        ! finds "$asked" || fail "CMake takes version $version for $asked"
     done
 
     cd "$root"
-    make --no-print-directory uninstall PREFIX="$place/moved" LIBDIR="$libdir"
-    left=$(find "$place/moved" ! -type d)
-    [[ -z $left ]] || fail "uninstall leaves: $left"
     rm -rf "${place:?}"/*
 done
 printf '%d passed, 0 failed, 0 skipped\n' "$passed"

@@ -22,9 +22,9 @@ else
 fi
 export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
 
-# check NAME SOURCE…: builds one program and runs it.
-check() {
-    local program=build/instrumented/$kind/programs/$1 source objects=()
+# build PROGRAM SOURCE…: builds one program.
+build() {
+    local program=$1 source objects=()
     shift
     mkdir -p "$program.objects"
     for source in "$@"; do
@@ -36,23 +36,38 @@ check() {
                 -o "${objects[-1]}"
         fi || return 1
     done
-    "${clang/clang/clang++}" -pthread "${link[@]}" "${objects[@]}" "$library" -lm -o "$program" || return 1
-    timeout 300 "$program"
+    "${clang/clang/clang++}" -pthread "${link[@]}" "${objects[@]}" "$library" -lm -o "$program"
 }
 
-passed=0 failed=0
-mapfile -t programs < <(find tests/c tests/cpp examples -name '*.c' -o -name '*.cpp' | sort && echo demo/*.c demo/*.cpp)
-for sources in "${programs[@]}"; do
-    # shellcheck disable=SC2086  # the demo has several
-    [[ $kind == address ]] || grep -qE 'pthread_create|std::async|std::thread' $sources || continue
-    printf -- '-- %s\n' "$sources"
-    # shellcheck disable=SC2086
-    if check "${sources//[ \/]/-}" $sources; then
+# Builds one program and runs it.
+check_program() {
+    local program=$programs/${1//\//-}
+    build "$program" "$1" && timeout 300 "$program"
+}
+
+# Builds the two of the demo and lets it tell its story.
+check_demo() {
+    build "$programs/ingest" demo/ingest.c demo/json.c && build "$programs/consume" demo/consume.cpp demo/json.c &&
+        timeout 300 demo/run.sh "$programs"
+}
+
+count() {
+    printf -- '-- %s\n' "$2"
+    if "$@"; then
         passed=$((passed + 1))
     else
-        printf '%s: FAILED\n' "$sources"
+        printf '%s: FAILED\n' "$2"
         failed=$((failed + 1))
     fi
+}
+
+programs=build/instrumented/$kind/programs
+passed=0 failed=0
+mapfile -t sources < <(find tests/c tests/cpp examples -name '*.c' -o -name '*.cpp' | sort)
+for source in "${sources[@]}"; do
+    [[ $kind == address ]] || grep -qE 'pthread_create|std::async|std::thread' "$source" || continue
+    count check_program "$source"
 done
+count check_demo demo
 printf '%d passed, %d failed, 0 skipped\n' "$passed" "$failed"
 ((failed == 0 && passed > 0))

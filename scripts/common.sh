@@ -12,7 +12,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/target}"
 # what ships and does not.
 debug=$CARGO_TARGET_DIR/debug
 release=$CARGO_TARGET_DIR/release
-test_features=rheo-ffi/test-backends,rheo-conformance/test-backends
+test_features=rheo-core/tracing,rheo-ffi/test-backends,rheo-conformance/test-backends
 export debug release test_features
 
 fail() {

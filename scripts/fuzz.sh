@@ -9,16 +9,22 @@ source "$(dirname "${BASH_SOURCE[0]}")/instrumented.sh"
 seconds=${1:?usage: scripts/fuzz.sh SECONDS [--keep]}
 instrument address
 
-work=build/fuzz
-mkdir -p "$work/corpus" fuzz/corpus
+# Absolute: the program works in a directory of its own, where it makes journals.
+work=$root/build/fuzz
+corpus=$root/fuzz/corpus
+mkdir -p "$work/corpus" "$corpus"
 rm -f "$work"/crash-* "$work"/leak-* "$work"/timeout-* "$work"/oom-* "$work"/minimized-*
 fuzz/calls.py include/rheo.h >"$work/calls.h"
 "$clang" -std=c11 -Wall -Wextra -Werror -g -O1 -fsanitize=fuzzer,address -Iinclude "-I$work" fuzz/abi.c "$library" \
     -lm -o "$work/abi"
 
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+cd "$place"
+
 options=(-max_len=600 -len_control=20 -timeout=60 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1
     "-artifact_prefix=$work/")
-if ! nice -n 10 "$work/abi" "${options[@]}" "-max_total_time=$seconds" "$work/corpus" fuzz/corpus; then
+if ! nice -n 10 "$work/abi" "${options[@]}" "-max_total_time=$seconds" "$work/corpus" "$corpus"; then
     found=$(find "$work" -maxdepth 1 -name 'crash-*' -o -name 'leak-*' -o -name 'timeout-*' -o -name 'oom-*' | head -n 1)
     [[ -n $found ]] || fail 'the fuzzer failed without an input that shows why'
     "$work/abi" -minimize_crash=1 -max_total_time=30 "-exact_artifact_path=$work/minimized-input" "$found" \
@@ -32,9 +38,9 @@ fi
 if [[ ${2:-} == --keep ]]; then
     rm -rf "$work/kept"
     mkdir "$work/kept"
-    "$work/abi" -set_cover_merge=1 -use_counters=0 -verbosity=0 "$work/kept" "$work/corpus" fuzz/corpus
+    "$work/abi" -set_cover_merge=1 -use_counters=0 -verbosity=0 "$work/kept" "$work/corpus" "$corpus"
     # The longest hundred reach nearly what all do.
     mapfile -t kept < <(find "$work/kept" -type f -printf '%s %p\n' | sort -rn | head -n 100 | cut -d' ' -f2)
-    rm -f fuzz/corpus/*
-    mv "${kept[@]}" fuzz/corpus/
+    rm -f "$corpus"/*
+    mv "${kept[@]}" "$corpus"/
 fi

@@ -16,6 +16,9 @@ libdir=${libdir#"${prefix%/}"/}
 [[ $libdir =~ ^[^/.][^/]*(/[^/.][^/]*)*$ ]] || fail "LIBDIR must be a folder in PREFIX, such as lib64, and is '$libdir'"
 to=${DESTDIR:-}${prefix%/}
 
+# Others read what root installs.
+umask 022
+
 version=$(sed -n '/^\[workspace.package\]/,/^\[/ s/^version = "\(.*\)"/\1/p' Cargo.toml)
 abi_version=$(sed -n 's/^#define RHEO_ABI_VERSION //p' include/rheo.h)
 files=(include/rheo.h include/rheo.hpp
@@ -28,7 +31,6 @@ fill_in() {
     # shellcheck disable=SC2001  # bash's own replacement has no such pattern
     sed -e "s|@VERSION@|$version|; s|@ABI_VERSION@|$abi_version|; s|@LIBDIR@|$libdir|; s|@SYSTEM_LIBRARIES@|$3|" \
         -e "s|@UP@|$(sed 's|[^/]*|..|g' <<<"$libdir")|" "packaging/$1.in" >"$to/$2/$1"
-    chmod 644 "$to/$2/$1"
 }
 
 case $action in

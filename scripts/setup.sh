@@ -1,19 +1,27 @@
 #!/usr/bin/env bash
-# Installs what the build ("build") or the test run ("test") needs and this machine lacks, where that needs no
-# question: Debian packages as root. Otherwise one line says what is missing and how to get it.
+# Installs what the build ("build"), the test run ("test") or the benchmarks ("bench") need and this machine lacks, where
+# that needs no question: Debian packages as root. Otherwise one line says what is missing and how to get it.
 #
 # The Makefile calls it once and leaves a stamp in build/.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-purpose=${1:?usage: scripts/setup.sh build|test}
+purpose=${1:?usage: scripts/setup.sh build|test|bench}
 log=build/logs/setup.log
 mkdir -p build/logs
 
 # Each line: the command, the Debian packages that bring it.
 needed='cc gcc libc6-dev
 c++ g++'
-# What the test run can do without; the stages that want it are then skipped, and say so.
+# What can be done without; the stages and rows that want it are then skipped, and say so.
 wanted=
+if [[ $purpose == bench ]]; then
+    needed+='
+python3 python3'
+    wanted='/usr/include/hiredis/hiredis.h libhiredis-dev'
+    # Where services are started, Debian's package starts one that nobody asked for.
+    [[ -d /run/systemd/system ]] || wanted+='
+redis-server redis-server'
+fi
 if [[ $purpose == test ]]; then
     needed+='
 nm binutils
@@ -21,6 +29,10 @@ python3 python3
 valgrind valgrind'
     wanted='clang-format clang-format
 shellcheck shellcheck
+cmake cmake
+doxygen doxygen
+git git
+pkg-config pkg-config
 /usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-* clang-14 libclang-rt-14-dev'
 fi
 
@@ -34,14 +46,15 @@ missing() {
 packages="$(missing <<<"$needed")$(missing <<<"$wanted")"
 if [[ -n $packages && $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
     printf '== set-up: installing %s\n' "$packages"
-    export DEBIAN_FRONTEND=noninteractive
+    # Of the last, Debian's scripts make out that no service is to be started now.
+    export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1
     # shellcheck disable=SC2086  # a list of packages
     { apt-get update -qq && apt-get install -y -qq --no-install-recommends $packages; } >"$log" 2>&1 </dev/null ||
         printf '   apt-get failed; its words are in %s\n' "$log"
 fi
 
 packages=$(missing <<<"$wanted")
-[[ -z $packages ]] || printf '== set-up: some checks will be skipped; to have them: apt-get install %s\n' "$packages"
+[[ -z $packages ]] || printf '== set-up: something will be skipped; to have it: apt-get install %s\n' "$packages"
 packages=$(missing <<<"$needed")
 [[ -z $packages ]] || fail "missing; please run as root (or install the like of): apt-get install $packages"
 

@@ -56,7 +56,7 @@ stage() {
 # How the code looks
 stage format cargo fmt --all --check -- --color never
 tool=clang-format stage format-c scripts/check_format.sh
-tool=shellcheck stage shell shellcheck .ci/run scripts/*.sh
+tool=shellcheck stage shell shellcheck .ci/run demo/run.sh scripts/*.sh
 # Advisories need the network, so they are apart: cargo deny check advisories
 tool=cargo-deny stage licences cargo deny --locked check licenses bans sources
 # Everything with the backends that exist to test with, then what ships, then what other languages will wrap
@@ -64,6 +64,7 @@ stage clippy cargo clippy --locked --workspace --all-targets --features "$test_f
 stage clippy-shipped cargo clippy --locked -p rheo-ffi -- -D warnings
 stage clippy-handles cargo clippy --locked -p rheo-ffi --no-default-features -- -D warnings
 stage docs env RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --features "$test_features"
+tool=doxygen stage docs-c scripts/docs.sh c
 
 # Rust: unit, integration and documentation tests, the scenarios on the Rust surface, the generated header. With all
 # targets the library and the tests agree on what their dependencies must do, so nothing is built twice.
@@ -78,9 +79,13 @@ for backend in memory native-stream-double flaky:memory; do
     after=build stage "scenarios-c-${backend/:/-}" \
         python3 tests/conformance/run_c_abi.py --library "$debug/librheo.so" --backend "$backend:"
 done
+after=build stage scenarios-c-journal \
+    python3 tests/conformance/run_c_abi.py --library "$debug/librheo.so" --backend 'journal:{place}/{number}?sync=never'
 after=build stage programs scripts/check_programs.sh
 after=build-shipped stage bench-builds scripts/compile.sh build/bench/abi release bench/abi.c
 after=build-shipped stage readme scripts/check_readme.py
+after=build-shipped stage install scripts/check_install.sh
+stage dist scripts/check_dist.sh
 after=build-shipped stage examples scripts/check_examples.sh
 after=build-shipped stage demo make --no-print-directory demo
 
