@@ -163,6 +163,25 @@ pub enum Settled {
     DeadLettered,
 }
 
+/// Which operations of a backend may wait for a device, a network or another process. The others only compute (and may wait
+/// for a moment for a thread that does): an event loop can call them as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocking {
+    /// Appends, and everything that changes streams and groups by hand.
+    pub appends: bool,
+    /// Fetching, settling and renewing.
+    pub deliveries: bool,
+    /// Reading, and asking for what there is.
+    pub reads: bool,
+}
+
+impl Blocking {
+    /// Nothing waits.
+    pub const NOTHING: Blocking = Blocking { appends: false, deliveries: false, reads: false };
+    /// Everything may wait.
+    pub const EVERYTHING: Blocking = Blocking { appends: true, deliveries: true, reads: true };
+}
+
 /// Which events to visit, as a backend gets it.
 pub struct Scan<'a> {
     /// The query. A backend may leave out what it can tell not to match; the facade decides by itself what does.
@@ -190,6 +209,11 @@ impl Watch {
 pub trait Backend: Send + Sync + 'static {
     /// What the backend guarantees and how. Static: always the same value.
     fn capabilities(&self) -> Capabilities;
+
+    /// Which operations may wait for something outside this process. Static. Of a backend that does not say, everything.
+    fn blocking(&self) -> Blocking {
+        Blocking::EVERYTHING
+    }
 
     /// Whether the store answers.
     ///

@@ -19,6 +19,7 @@ use crate::timestamp::Timestamp;
 use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Duration;
 
 /// A stream, its name resolved once. The operations and errors are those of [`Instance`](crate::Instance). Keeps
 /// the instance alive. When the stream is deleted and created anew, the handle goes on with the new one.
@@ -175,6 +176,14 @@ impl Group {
     /// The same.
     pub fn fetch_into(&self, options: &FetchOptions<'_>, leases: &mut Vec<Lease>) -> Result<()> {
         self.0.operations.fetch_into(self.at(), options, leases)
+    }
+
+    /// See [`Instance::fetch_now_into`](crate::Instance::fetch_now_into).
+    ///
+    /// # Errors
+    /// The same.
+    pub fn fetch_now_into(&self, options: &FetchOptions<'_>, leases: &mut Vec<Lease>) -> Result<Option<Duration>> {
+        self.0.operations.fetch_now_into(self.at(), options, leases)
     }
 
     /// See [`Instance::watch`](crate::Instance::watch).

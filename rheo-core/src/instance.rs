@@ -7,7 +7,9 @@
 use crate::append::{Append, AppendOptions};
 use crate::backend::journal::files::SystemFiles;
 use crate::backend::memory::MemoryBackend;
-use crate::backend::{Backend, FetchRequest, GroupRef, NewGroup, Settled, Settlement, StreamRef, Watch};
+use crate::backend::{
+    Backend, Blocking, FetchRequest, Fetched, GroupRef, NewGroup, Settled, Settlement, StreamRef, Watch,
+};
 use crate::bound::{Group, Stream};
 use crate::capabilities::Capabilities;
 use crate::clock::{Clock, ClockOption};
@@ -188,6 +190,11 @@ impl Instance {
     /// What the backend guarantees and how. Static, and answered after `close` too.
     pub fn capabilities(&self) -> Capabilities {
         self.operations.backend.capabilities()
+    }
+
+    /// Which operations may wait for something outside this process. Static, and answered after `close` too.
+    pub fn blocking(&self) -> Blocking {
+        self.operations.backend.blocking()
     }
 
     /// Flushes and closes. Idempotent; every later call of any handle gives `closed`, and threads that wait
@@ -414,6 +421,22 @@ impl Instance {
         leases: &mut Vec<Lease>,
     ) -> Result<()> {
         self.operations.fetch_into(group_by_name(stream, group), options, leases)
+    }
+
+    /// As [`fetch_into`](Instance::fetch_into) without waiting, whatever `wait_ms` says: for an event loop, which waits by
+    /// [`watch`](Instance::watch). Returns in how long time alone may make something claimable: look again then, if nobody
+    /// woke you. Nothing when the fetch gave something, or when that is not known.
+    ///
+    /// # Errors
+    /// As [`fetch`](Instance::fetch).
+    pub fn fetch_now_into(
+        &self,
+        stream: &str,
+        group: &str,
+        options: &FetchOptions<'_>,
+        leases: &mut Vec<Lease>,
+    ) -> Result<Option<Duration>> {
+        self.operations.fetch_now_into(group_by_name(stream, group), options, leases)
     }
 
     /// Registers a waker for when something may have become claimable; see
@@ -888,9 +911,25 @@ impl Operations {
     ) -> Result<()> {
         leases.clear();
         match &self.options.telemetry {
-            Some(telemetry) => self.fetch_and_tell(telemetry, group, options, leases),
+            Some(telemetry) => self.fetch_and_tell(telemetry, group, options, leases).map(drop),
             None => self.claim_into(group, options, leases).map(drop),
         }
+    }
+
+    pub(crate) fn fetch_now_into(
+        &self,
+        group: GroupRef<'_>,
+        options: &FetchOptions<'_>,
+        leases: &mut Vec<Lease>,
+    ) -> Result<Option<Duration>> {
+        leases.clear();
+        options.check()?;
+        let options = FetchOptions { wait_ms: 0, ..*options };
+        let fetched = match &self.options.telemetry {
+            Some(telemetry) => self.fetch_and_tell(telemetry, group, &options, leases),
+            None => self.claim_into(group, &options, leases),
+        };
+        Ok(fetched?.next_due.filter(|_| leases.is_empty()))
     }
 
     #[inline(never)]
@@ -900,20 +939,20 @@ impl Operations {
         group: GroupRef<'_>,
         options: &FetchOptions<'_>,
         leases: &mut Vec<Lease>,
-    ) -> Result<()> {
+    ) -> Result<Fetched> {
         let at = at_group(group);
-        let work = || self.claim_into(group, options, leases).map(|dead_letters| (dead_letters, leases.len() as u64));
-        let (dead_letters, given) = telemetry.span(TelemetryName::Fetch, at, work, |(_, given)| *given)?;
+        let work = || self.claim_into(group, options, leases).map(|fetched| (fetched, leases.len() as u64));
+        let (fetched, given) = telemetry.span(TelemetryName::Fetch, at, work, |(_, given)| *given)?;
         let again = leases.iter().filter(|lease| lease.attempt() > 1).count() as u64;
         telemetry.count(TelemetryName::Lease, at, given);
         telemetry.count(TelemetryName::Redelivery, at, again);
-        telemetry.count(TelemetryName::DeadLetter, at, dead_letters);
-        Ok(())
+        telemetry.count(TelemetryName::DeadLetter, at, fetched.dead_letters);
+        Ok(fetched)
     }
 
-    /// Fetches into an empty list, and returns how many deliveries were dead-lettered meanwhile.
+    /// Fetches into an empty list.
     #[inline]
-    fn claim_into(&self, group: GroupRef<'_>, options: &FetchOptions<'_>, leases: &mut Vec<Lease>) -> Result<u64> {
+    fn claim_into(&self, group: GroupRef<'_>, options: &FetchOptions<'_>, leases: &mut Vec<Lease>) -> Result<Fetched> {
         let backend = self.usable()?;
         options.check()?;
         let set = options.partitions.map(partition_set);
@@ -933,14 +972,14 @@ impl Operations {
         if request.limit == 0 || set.as_ref().is_some_and(Vec::is_empty) {
             // Nothing is asked for, but a missing stream or group still shows.
             group.check()?;
-            return backend.lag(group, Some(set.as_deref().unwrap_or(&[]))).map(|_| 0);
+            return backend.lag(group, Some(set.as_deref().unwrap_or(&[]))).map(|_| Fetched::default());
         }
-        let fetched = backend.fetch(group, &request, leases).map_err(|error| or_malformed(error, || group.check()))?;
-        let mut dead_letters = fetched.dead_letters;
+        let mut fetched =
+            backend.fetch(group, &request, leases).map_err(|error| or_malformed(error, || group.check()))?;
         if leases.is_empty() && options.wait_ms > 0 {
-            dead_letters += self.wait_and_fetch(group, &request, options, leases)?;
+            fetched.dead_letters += self.wait_and_fetch(group, &request, options, leases)?;
         }
-        Ok(dead_letters)
+        Ok(fetched)
     }
 
     /// Waits for work: watch, then fetch, then sleep until woken, until time alone may have made something

@@ -58,6 +58,7 @@ mod instance;
 mod lag;
 mod lease;
 pub mod limits;
+mod lock;
 mod named;
 mod options;
 pub mod partition;
@@ -87,6 +88,7 @@ pub use group::{
 pub use instance::{Instance, get, open};
 pub use lag::{Lag, PartitionLag};
 pub use lease::{Lease, LeaseContext, LeaseId, LeaseToken};
+pub use lock::set_before_wait;
 pub use options::{JournalOptions, OpenOptions};
 pub use query::run::{EventStream, Page};
 pub use query::{Condition, Direction, Matcher, Operator, OrderField, Query};

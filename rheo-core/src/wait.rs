@@ -1,5 +1,6 @@
 //! How a thread waits for something to become claimable, and how another thread ends that wait.
 
+use crate::lock::before_wait;
 use crate::wakers::{Wakers, wake_all};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
@@ -69,6 +70,7 @@ pub(crate) struct Parker {
 impl Parker {
     /// Waits until woken or until the deadline; a wake since the last wait counts.
     pub(crate) fn wait_until(&self, deadline: Instant) {
+        before_wait();
         let mut woken = self.woken.lock();
         while !*woken && !self.condition.wait_until(&mut woken, deadline).timed_out() {}
         *woken = false;

@@ -1,6 +1,6 @@
 //! A set of wakers, each with what it waits for. Costs whoever wakes one load while nobody waits.
 
-use parking_lot::Mutex;
+use crate::lock::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
 

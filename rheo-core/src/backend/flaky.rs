@@ -6,7 +6,9 @@
 //! FAULT is the name of a [`Fault`]; OPERATION the name of a method of [`Backend`], such as `append` or `settle`, or
 //! `any`. What is armed hits in the order in which it was armed. Creating such a "stream" is never hit itself.
 
-use crate::backend::{Backend, FetchRequest, Fetched, GroupRef, NewGroup, Scan, Settled, Settlement, StreamRef, Watch};
+use crate::backend::{
+    Backend, Blocking, FetchRequest, Fetched, GroupRef, NewGroup, Scan, Settled, Settlement, StreamRef, Watch,
+};
 use crate::{
     Append, Capabilities, DeadLetter, DeadLetterOptions, Discard, Error, ErrorCode, Event, GroupInfo, GroupUpdate, Lag,
     Lease, LeaseToken, Replay, Result, Start, StreamInfo, StreamOptions, Timestamp, Trim,
@@ -187,6 +189,10 @@ impl Flaky {
 impl Backend for Flaky {
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
+    }
+
+    fn blocking(&self) -> Blocking {
+        self.inner.blocking()
     }
 
     fn ping(&self) -> Result<()> {

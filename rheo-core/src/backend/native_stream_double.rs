@@ -21,7 +21,7 @@ mod log;
 mod store;
 
 use crate::backend::{
-    Backend, Binding, FetchRequest, Fetched, GroupRef, NewGroup, Scan, Settled, Settlement, StreamRef, Watch,
+    Backend, Binding, Blocking, FetchRequest, Fetched, GroupRef, NewGroup, Scan, Settled, Settlement, StreamRef, Watch,
 };
 use crate::{
     Append, Capabilities, Clock, DeadLetter, DeadLetterOptions, Discard, Error, Event, GroupInfo, GroupUpdate, Lag,
@@ -63,6 +63,10 @@ impl Backend for NativeStreamDouble {
         let mechanisms = ["notifications", "native_consumer_groups", "native_pending_list", "native_reclaim"];
         Capabilities::new(guarantees.map(|name| (name, true)), mechanisms.map(|name| (name, true)))
             .expect("these are names of guarantees and mechanisms")
+    }
+
+    fn blocking(&self) -> Blocking {
+        Blocking::NOTHING
     }
 
     fn ping(&self) -> Result<()> {

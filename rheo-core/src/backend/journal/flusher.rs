@@ -2,7 +2,8 @@
 
 use super::log::{Log, Lost};
 use crate::error::Result;
-use parking_lot::{Condvar, Mutex};
+use crate::lock::Mutex;
+use parking_lot::Condvar;
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;

@@ -12,7 +12,8 @@ use super::health::{Health, failed};
 use super::record::{self, LogId};
 use super::segment::{self, SegmentHeader};
 use crate::error::{Error, Result};
-use parking_lot::{Condvar, Mutex};
+use crate::lock::{Mutex, before_wait};
+use parking_lot::Condvar;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -226,6 +227,7 @@ impl<L: Lost> Log<L> {
             }
             self.health.check_pending()?;
             if syncing.is_running {
+                before_wait();
                 self.sync_ended.wait(&mut syncing);
                 continue;
             }
@@ -266,6 +268,7 @@ impl<L: Lost> Log<L> {
     }
 
     fn sync(&self, file: &dyn File, up_to: u64) -> Result<()> {
+        before_wait();
         match file.sync() {
             Ok(()) => {
                 self.synced.fetch_max(up_to, Ordering::AcqRel);

@@ -32,9 +32,10 @@ use self::files::{File, Files, Opening};
 use self::flusher::Flusher;
 use self::health::failed;
 use self::record::LogId;
+use crate::backend::Blocking;
 use crate::error::{Error, ErrorCode, Result};
 use crate::fork;
-use parking_lot::Mutex;
+use crate::lock::Mutex;
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Deref;
@@ -289,6 +290,12 @@ impl Journal {
         } else {
             log.wait_written(ticket, lost)
         }
+    }
+
+    /// Which operations wait for a sync.
+    pub(crate) fn blocking(&self) -> Blocking {
+        let appends = self.settings.sync == SyncPolicy::Always;
+        Blocking { appends, deliveries: appends && self.settings.sync_settles, reads: false }
     }
 
     /// That operations may change something; see `Health::check`.

@@ -23,7 +23,7 @@ use crate::append::Append;
 use crate::backend::journal::Journal;
 use crate::backend::journal::change::{self, GroupCreated, kind};
 use crate::backend::{
-    Backend, Binding, FetchRequest, Fetched, GroupRef, NewGroup, Scan, Settled, Settlement, StreamRef, Watch,
+    Backend, Binding, Blocking, FetchRequest, Fetched, GroupRef, NewGroup, Scan, Settled, Settlement, StreamRef, Watch,
 };
 use crate::capabilities::Capabilities;
 use crate::clock::{Clock, Reading};
@@ -33,13 +33,13 @@ use crate::event::Event;
 use crate::group::{GroupInfo, GroupUpdate, Start};
 use crate::lag::Lag;
 use crate::lease::{Lease, LeaseContext, LeaseToken};
+use crate::lock::Mutex;
 use crate::replay::Replay;
 use crate::stream::{StreamInfo, StreamOptions, Trim};
 use crate::timestamp::Timestamp;
 use crate::wakers::wake_all;
 use crossbeam_utils::sync::ShardedLock;
 use hashbrown::{Equivalent, HashMap};
-use parking_lot::Mutex;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -280,6 +280,13 @@ impl Backend for MemoryBackend {
         let guarantees = guarantees.map(|name| (name, true)).into_iter().chain([("durable", self.journal.is_some())]);
         let mechanisms = ["atomic_compare_and_set", "notifications", "blocking_reads"];
         Capabilities::new(guarantees, mechanisms.map(|name| (name, true))).expect("these are names of the contract")
+    }
+
+    fn blocking(&self) -> Blocking {
+        match &self.journal {
+            Some(journal) => journal.blocking(),
+            None => Blocking::NOTHING,
+        }
     }
 
     fn ping(&self) -> Result<()> {
