@@ -33,8 +33,8 @@ use crate::timestamp::Timestamp;
 use crate::wait::Parker;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -140,6 +140,19 @@ pub struct Instance {
     operations: Arc<Operations>,
 }
 
+/// A handle that keeps nothing open: for lists of what is open.
+#[derive(Clone)]
+pub struct WeakInstance {
+    operations: Weak<Operations>,
+}
+
+impl WeakInstance {
+    /// The instance, unless its last handle was dropped.
+    pub fn upgrade(&self) -> Option<Instance> {
+        self.operations.upgrade().map(|operations| Instance { operations })
+    }
+}
+
 /// Every operation, with the checks of form that all backends share.
 pub(crate) struct Operations {
     backend: Leaked<Arc<dyn Backend>>,
@@ -185,6 +198,11 @@ impl Instance {
     /// The backend, for those who wrap one in another.
     pub fn backend(&self) -> Arc<dyn Backend> {
         Arc::clone(&self.operations.backend)
+    }
+
+    /// A handle that does not keep the instance open.
+    pub fn downgrade(&self) -> WeakInstance {
+        WeakInstance { operations: Arc::downgrade(&self.operations) }
     }
 
     /// What the backend guarantees and how. Static, and answered after `close` too.

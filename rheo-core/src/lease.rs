@@ -350,8 +350,9 @@ impl Lease {
         self.expires_at
     }
 
-    /// The lease as `renew` leaves it.
-    pub(crate) fn renewed(&self, expires_at: Timestamp) -> Lease {
+    /// The same lease with another `expires_at`: what `renew` makes of it, for those who renewed its token.
+    #[must_use]
+    pub fn renewed(&self, expires_at: Timestamp) -> Lease {
         Lease { expires_at, ..self.clone() }
     }
 }

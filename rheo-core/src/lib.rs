@@ -85,7 +85,7 @@ pub use group::{
     GroupInfo, GroupOptions, GroupSettings, GroupUpdate, Ordering, Sequences, Start, StartOptions, StartPosition,
     check_partitions,
 };
-pub use instance::{Instance, get, open};
+pub use instance::{Instance, WeakInstance, get, open};
 pub use lag::{Lag, PartitionLag};
 pub use lease::{Lease, LeaseContext, LeaseId, LeaseToken};
 pub use lock::set_before_wait;

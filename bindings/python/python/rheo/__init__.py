@@ -1,0 +1,124 @@
+"""Durable event streams and consumer groups inside your own process.
+
+Events are appended to *streams*, which have partitions; *groups* of consumers take them under leases: fetch, work, ack.
+What is not acked in time comes again, what fails too often becomes a dead letter, and nothing is ever lost silently.
+
+>>> import rheo
+>>> db = rheo.open("memory:")                       # or "journal:./data": a directory that survives kills and power cuts
+>>> db.create_stream("orders", partition_count=4)
+>>> db.create_group("orders", "billing", max_attempts=5)
+>>> event = db.append("orders", {"total": 12.5}, type="placed", key="customer-7")
+>>> for lease in db.fetch("orders", "billing", limit=100):
+...     print(lease.event.type, lease.event.payload)
+...     lease.ack()                                 # or .retry("why", delay_ms=500), .reject("why"), .release(), .renew()
+placed {'total': 12.5}
+>>> db.lag("orders", "billing").lag
+0
+>>> db.close()
+
+Everything may be used from any thread. Durations are milliseconds, sizes bytes, times aware `datetime`s; where a time is
+taken, an `int` of microseconds since 1970 will do too. Every failure is a `RheoError`; a wrong type is a `TypeError`.
+`rheo.aio` has the same for asyncio.
+"""
+
+from . import _exit as _exit
+from ._errors import (
+    AlreadyDraining,
+    AlreadyExists,
+    Ambiguous,
+    BackendUnavailable,
+    Closed,
+    ConfirmRequired,
+    Corrupt,
+    CursorNotFound,
+    Failed,
+    Forked,
+    GroupNotFound,
+    Internal,
+    InvalidArgument,
+    InvalidPartition,
+    InvalidPartitionCount,
+    InvalidReplayOpts,
+    Locked,
+    PayloadTooLarge,
+    Poisoned,
+    ReceiptMismatch,
+    RheoError,
+    StaleLease,
+    StreamNotFound,
+    Timeout,
+    Unsupported,
+    VersionMismatch,
+)
+from ._rheo import FEATURES, Append, Batch, Event, EventIterator, Group, Instance, Lease, Stream, open
+from ._rheo import VERSION as __version__
+from ._rheo import find as get
+from ._values import (
+    Capabilities,
+    DeadLetter,
+    GroupInfo,
+    Lag,
+    Page,
+    PartitionInfo,
+    PartitionLag,
+    RetentionHold,
+    StreamInfo,
+    TelemetryEvent,
+)
+from .telemetry import log_to
+
+__all__ = [
+    "FEATURES",
+    "AlreadyDraining",
+    "AlreadyExists",
+    "Ambiguous",
+    "Append",
+    "BackendUnavailable",
+    "Batch",
+    "Capabilities",
+    "Closed",
+    "ConfirmRequired",
+    "Corrupt",
+    "CursorNotFound",
+    "DeadLetter",
+    "Event",
+    "EventIterator",
+    "Failed",
+    "Forked",
+    "Group",
+    "GroupInfo",
+    "GroupNotFound",
+    "Instance",
+    "Internal",
+    "InvalidArgument",
+    "InvalidPartition",
+    "InvalidPartitionCount",
+    "InvalidReplayOpts",
+    "Lag",
+    "Lease",
+    "Locked",
+    "Page",
+    "PartitionInfo",
+    "PartitionLag",
+    "PayloadTooLarge",
+    "Poisoned",
+    "ReceiptMismatch",
+    "RetentionHold",
+    "RheoError",
+    "StaleLease",
+    "Stream",
+    "StreamInfo",
+    "StreamNotFound",
+    "TelemetryEvent",
+    "Timeout",
+    "Unsupported",
+    "VersionMismatch",
+    "__version__",
+    "get",
+    "log_to",
+    "open",
+]
+
+for _public in (*(value for value in list(globals().values()) if isinstance(value, type)), open, get, log_to):
+    _public.__module__ = __name__ if getattr(_public, "__module__", "").startswith(__name__) else _public.__module__
+del _public

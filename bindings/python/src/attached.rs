@@ -1,0 +1,101 @@
+//! When a thread holds the interpreter lock.
+//!
+//! Work that only computes is done with the lock held: giving it up on every call would make a program with one other busy
+//! thread wait for its switch interval each time. What really waits gives it up, and nobody waits for the interpreter while
+//! holding a lock of the library:
+//!
+//! - [`attached`]: the thread keeps the interpreter until the library is about to wait ([`rheo_core::set_before_wait`]), gives
+//!   it up there, and takes it again at the end, when it holds no lock of the library;
+//! - [`detached`]: for what waits for certain or walks for long; gives it up at once.
+
+use crate::errors::raised;
+use pyo3::ffi;
+use pyo3::marker::Ungil;
+use pyo3::prelude::*;
+use rheo::handle::guard;
+use rheo_core::Result;
+use std::cell::Cell;
+use std::ptr::null_mut;
+
+/// What a thread does between the interpreter and the library.
+struct Work {
+    /// It is inside [`attached`], in the library.
+    is_inside: Cell<bool>,
+    /// Its state of the interpreter, since it gave the interpreter up inside; null as long as it holds it.
+    saved: Cell<*mut ffi::PyThreadState>,
+}
+
+thread_local! {
+    static WORK: Work = const { Work { is_inside: Cell::new(false), saved: Cell::new(null_mut()) } };
+}
+
+/// To be called once, before anything else here.
+pub fn set_up() {
+    // A second import of the module finds it set.
+    rheo_core::set_before_wait(before_wait);
+}
+
+fn before_wait() {
+    WORK.with(|work| {
+        if work.is_inside.get() && work.saved.get().is_null() {
+            // SAFETY: inside `attached` and with nothing saved, this thread holds the interpreter. What runs until it is
+            // taken again is the library, which touches no Python object: `attached` takes only work that is `Ungil`,
+            // and a telemetry hook goes through `in_python`.
+            work.saved.set(unsafe { ffi::PyEval_SaveThread() });
+        }
+    });
+}
+
+impl Work {
+    /// Takes the interpreter again, if it was given up.
+    fn take_again(&self) {
+        let saved = self.saved.replace(null_mut());
+        if !saved.is_null() {
+            // SAFETY: this thread saved this state and has not used it since.
+            unsafe { ffi::PyEval_RestoreThread(saved) };
+        }
+    }
+}
+
+/// Does work of the library that seldom waits, and gives the interpreter up only if it does.
+#[inline]
+pub fn attached<T>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Ungil) -> PyResult<T> {
+    struct End<'a>(&'a Work, bool);
+    impl Drop for End<'_> {
+        #[inline]
+        fn drop(&mut self) {
+            self.0.is_inside.set(self.1);
+            self.0.take_again();
+        }
+    }
+    let result = WORK.with(|state| {
+        let _end = End(state, state.is_inside.replace(true));
+        guard(work)
+    });
+    result.map_err(|error| raised(py, &error))
+}
+
+/// Does work of the library that waits, or takes long, without the interpreter.
+pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    py.detach(|| guard(work)).map_err(|error| raised(py, &error))
+}
+
+/// Runs Python's code from inside the library, in a place where no lock of it is held: the telemetry hook.
+pub fn in_python(code: impl FnOnce(Python<'_>)) {
+    struct Back<'a>(&'a Work);
+    impl Drop for Back<'_> {
+        fn drop(&mut self) {
+            self.0.is_inside.set(true);
+        }
+    }
+    WORK.with(|work| {
+        if !work.is_inside.get() {
+            // A thread of the library's, or one that is `detached`.
+            return Python::attach(code);
+        }
+        work.take_again();
+        work.is_inside.set(false);
+        let _back = Back(work);
+        Python::attach(code);
+    });
+}
