@@ -1,7 +1,7 @@
 # The front door. Thin on purpose: what is done lives in cargo and in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-crash bench fuzz lib install uninstall dist docs header fmt clean
+.PHONY: help demo test test-crash bench bench-python fuzz lib install uninstall dist docs header fmt clean
 
 # Where `install` puts things; see scripts/install.sh.
 export PREFIX LIBDIR DESTDIR
@@ -24,6 +24,10 @@ bench: lib build/set-up-bench ## speed and memory, against floors and Redis; WRI
 	@scripts/compile.sh build/bench/abi release bench/abi.c
 	@python3 bench/run.py $(if $(WRITE),--write docs/benchmarks.md)
 	@cargo bench --quiet --locked -p rheo-core --bench engine -- --quick --noplot
+
+bench-python: build/set-up-bench-python ## the Python package against redis-py, honker and plain Python; WRITE=1 as above
+	@VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --quiet --release --locked -m bindings/python/Cargo.toml >/dev/null
+	@.venv/bin/python bench/python.py $(if $(WRITE),--write docs/benchmarks.md)
 
 fuzz: build/set-up-test ## random programs of C calls for SECONDS=600; KEEP=1 keeps the inputs that reach the most
 	@scripts/fuzz.sh $(or $(SECONDS),600) $(if $(KEEP),--keep)

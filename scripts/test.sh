@@ -20,6 +20,15 @@ count() {
         match($0, /^[0-9]+ passed[,;] [0-9]+ failed[,;] [0-9]+ (skipped|ignored)/) {
             split($0, word, " "); passed += word[1]; failed += word[3]; skipped += word[5]; seen = 1
         }
+        # pytest
+        match($0, /^([0-9]+ failed, )?[0-9]+ passed.* in [0-9.]+s/) {
+            for (n = 2; n <= split($0, word, /[ ,]+/); n++) {
+                if (word[n] == "passed") passed += word[n - 1]
+                if (word[n] == "failed") failed += word[n - 1]
+                if (word[n] == "skipped") skipped += word[n - 1]
+            }
+            seen = 1
+        }
         END { if (seen) printf "%d passed, %d failed, %d skipped", passed, failed, skipped }' "$1"
 }
 
@@ -53,6 +62,9 @@ stage() {
     fi
 }
 
+# What is linked by the tools of another language, and so apart from the rest.
+without_languages=(--exclude rheo-python)
+
 # How the code looks
 stage format cargo fmt --all --check -- --color never
 tool=clang-format stage format-c scripts/check_format.sh
@@ -60,16 +72,16 @@ tool=shellcheck stage shell shellcheck .ci/run demo/run.sh scripts/*.sh
 # Advisories need the network, so they are apart: cargo deny check advisories
 tool=cargo-deny stage licences cargo deny --locked check licenses bans sources
 # Everything with the backends that exist to test with, then what ships, then what other languages will wrap
-stage clippy cargo clippy --locked --workspace --all-targets --features "$test_features" -- -D warnings
+stage clippy cargo clippy --locked --workspace "${without_languages[@]}" --all-targets --features "$test_features" -- -D warnings
 stage clippy-shipped cargo clippy --locked -p rheo-ffi -- -D warnings
 stage clippy-handles cargo clippy --locked -p rheo-ffi --no-default-features -- -D warnings
-stage docs env RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --features "$test_features"
+stage docs env RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace "${without_languages[@]}" --no-deps --features "$test_features"
 tool=doxygen stage docs-c scripts/docs.sh c
 
 # Rust: unit, integration and documentation tests, the scenarios on the Rust surface, the generated header. With all
 # targets the library and the tests agree on what their dependencies must do, so nothing is built twice.
-stage build cargo build --locked --workspace --all-targets --features "$test_features"
-after=build stage rust cargo test --locked --workspace --features "$test_features" --no-fail-fast
+stage build cargo build --locked --workspace "${without_languages[@]}" --all-targets --features "$test_features"
+after=build stage rust cargo test --locked --workspace "${without_languages[@]}" --features "$test_features" --no-fail-fast
 
 # C: what ships, the headers, the scenarios and the programs
 stage build-shipped cargo build --locked --release -p rheo-ffi
@@ -88,6 +100,20 @@ after=build-shipped stage install scripts/check_install.sh
 stage dist scripts/check_dist.sh
 after=build-shipped stage examples scripts/check_examples.sh
 after=build-shipped stage demo make --no-print-directory demo
+
+# Python: the package as its tests want it (with the backends that exist to test with), then as it ships
+stage python-lint scripts/check_python_lint.sh
+stage clippy-python cargo clippy --locked -p rheo-python --features test-backends -- -D warnings
+stage python-build scripts/build_python.sh
+for backend in memory: flaky:memory: 'journal:{place}/{number}?sync=never'; do
+    name=${backend%:*} name=${name/:/-}
+    after=python-build stage "scenarios-python-$name" \
+        .venv/bin/python tests/conformance/run_python.py --backend "$backend"
+done
+after=python-build stage python-types scripts/check_python_types.sh .venv/bin/python
+after=python-build stage python-tests .venv/bin/python -m pytest --rootdir bindings/python -c bindings/python/pyproject.toml \
+    bindings/python/tests
+stage python-package scripts/check_python_package.sh
 
 # Memory and threads: docs/safety.md
 stage fuzz scripts/fuzz.sh 30

@@ -4,7 +4,8 @@
     tests/journal_reader.py PATH
 
 By stream: each partition's events, and each group's options and, by partition, its cursor, its frontier, its open
-deliveries with their attempts and due times, and its dead letters. It changes nothing, and knows nothing of the library.
+deliveries with their attempts and due times, and its dead letters. It changes nothing, and knows nothing of the
+library.
 """
 
 import json
@@ -105,9 +106,9 @@ def was_synced(data: bytes, damage: int, log: bytes) -> bool:
     base = integer(data, 32, 8)
     at = damage
     while (at := data.find(b"\xf7R\xe0\x01", at + 1)) >= 0:
-        if whole_record(data, at, log) and integer(data, at + 16, 8) == base + at - 64:
-            if integer(data, at + 24, 8) > base + damage - 64:
-                return True
+        is_record = whole_record(data, at, log) and integer(data, at + 16, 8) == base + at - 64
+        if is_record and integer(data, at + 24, 8) > base + damage - 64:
+            return True
     return False
 
 

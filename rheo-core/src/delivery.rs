@@ -70,6 +70,11 @@ impl<'a> FetchOptions<'a> {
         self
     }
 
+    /// Whether it asks for no lease at all, so that there is nothing to wait for.
+    pub fn asks_for_nothing(&self) -> bool {
+        self.limit == Some(0) || self.partitions.is_some_and(<[u32]>::is_empty)
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         if let Some(limit) = self.limit {
             check_limit("limit", limit)?;

@@ -987,7 +987,7 @@ impl Operations {
             },
             partitions: set.as_deref(),
         };
-        if request.limit == 0 || set.as_ref().is_some_and(Vec::is_empty) {
+        if options.asks_for_nothing() {
             // Nothing is asked for, but a missing stream or group still shows.
             group.check()?;
             return backend.lag(group, Some(set.as_deref().unwrap_or(&[]))).map(|_| Fetched::default());

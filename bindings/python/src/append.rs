@@ -8,27 +8,87 @@ use crate::{encode, time};
 use pyo3::PyTraverseError;
 use pyo3::gc::PyVisit;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use rheo_core::{AppendOptions, Encoding, Timestamp};
 use std::cell::Cell;
 
-/// One item of a batch, with options of its own.
+/// One item of a batch, with options of its own; what it leaves out is as the batch says.
+///
+/// Args:
+///     payload: What JSON has, or bytes.
+///     id: The event's id; one that the stream holds appends nothing.
+///     key: Says which partition; up to 1 KiB.
+///     type: What kind of event it is.
+///     metadata: A mapping of what JSON has, at most 64 KiB. It replaces the batch's, it does not add to it.
+///     timestamp: An aware `datetime`, or microseconds since 1970.
+///     partition: The partition.
+///     encoding: How bytes are tagged: `"bytes"` or `"json"`.
+///
+/// Nothing is checked before the append.
+///
+/// Example:
+///     >>> rheo.Append({"n": 2}, key="k")
+///     rheo.Append({'n': 2}, key='k')
+///     >>> with rheo.open() as db:
+///     ...     db.create_stream("orders")
+///     ...     [event.key for event in db.append_batch("orders", [{"n": 1}, rheo.Append({"n": 2}, key="k")])]
+///     [None, 'k']
 #[pyclass(frozen, module = "rheo")]
 pub struct Append {
+    /// The payload.
+    ///
+    /// Example:
+    ///     >>> rheo.Append({'n': 2}).payload
+    ///     {'n': 2}
     #[pyo3(get)]
     payload: Py<PyAny>,
+    /// The event's id, or None.
+    ///
+    /// Example:
+    ///     >>> rheo.Append({'n': 2}, id='o-1').id
+    ///     'o-1'
     #[pyo3(get)]
     id: Option<Py<PyAny>>,
+    /// The key, or None.
+    ///
+    /// Example:
+    ///     >>> rheo.Append({'n': 2}, key='k').key
+    ///     'k'
     #[pyo3(get)]
     key: Option<Py<PyAny>>,
+    /// The type, or None.
+    ///
+    /// Example:
+    ///     >>> rheo.Append({'n': 2}, type='tick').type
+    ///     'tick'
     #[pyo3(get)]
     r#type: Option<Py<PyAny>>,
+    /// The metadata, or None.
+    ///
+    /// Example:
+    ///     >>> rheo.Append({'n': 2}, metadata={'producer': 'clock'}).metadata
+    ///     {'producer': 'clock'}
     #[pyo3(get)]
     metadata: Option<Py<PyAny>>,
+    /// The time as it was given, or None.
+    ///
+    /// Example:
+    ///     >>> rheo.Append({'n': 2}, timestamp=0).timestamp
+    ///     0
     #[pyo3(get)]
     timestamp: Option<Py<PyAny>>,
+    /// The partition, or None.
+    ///
+    /// Example:
+    ///     >>> rheo.Append({'n': 2}, partition=0).partition
+    ///     0
     #[pyo3(get)]
     partition: Option<Py<PyAny>>,
+    /// How bytes are tagged, or None.
+    ///
+    /// Example:
+    ///     >>> rheo.Append(b'2', encoding='json').encoding
+    ///     'json'
     #[pyo3(get)]
     encoding: Option<Py<PyAny>>,
 }
@@ -167,11 +227,7 @@ pub fn many<'py>(
     append: impl FnOnce(&[rheo_core::Append<'_>], &AppendOptions<'_>) -> PyResult<Vec<rheo_core::Event>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let py = items.py();
-    if items.is_instance_of::<PyString>()
-        || items.is_instance_of::<PyBytes>()
-        || items.is_instance_of::<PyByteArray>()
-        || items.is_instance_of::<PyDict>()
-    {
+    if items.is_instance_of::<PyString>() || items.is_instance_of::<PyDict>() || codec::is_bytes_like(items) {
         return Err(wrong_type("items", "a list (or another iterable) of payloads", items));
     }
     let items: Vec<Bound<'py, PyAny>> = match (items.cast_exact::<PyList>(), items.cast_exact::<PyTuple>()) {

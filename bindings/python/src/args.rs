@@ -34,7 +34,7 @@ fn whole(what: &str, given: Given<'_, '_>) -> PyResult<i128> {
         Ok(value) => Ok(value.into()),
         Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => match given.extract::<u64>() {
             Ok(value) => Ok(value.into()),
-            Err(_) => Err(invalid(given.py(), format!("{what} is {}; 64 bits do not hold that", given.str()?))),
+            Err(_) => Err(invalid(given.py(), format!("{what} is a number that 64 bits do not hold"))),
         },
         Err(_) => Err(wrong_type(what, "a whole number", given)),
     }

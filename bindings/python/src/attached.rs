@@ -9,6 +9,7 @@
 //! - [`detached`]: for what waits for certain or walks for long; gives it up at once.
 
 use crate::errors::raised;
+use crate::exit;
 use pyo3::ffi;
 use pyo3::marker::Ungil;
 use pyo3::prelude::*;
@@ -51,6 +52,7 @@ impl Work {
     fn take_again(&self) {
         let saved = self.saved.replace(null_mut());
         if !saved.is_null() {
+            exit::stay_away_at_the_end();
             // SAFETY: this thread saved this state and has not used it since.
             unsafe { ffi::PyEval_RestoreThread(saved) };
         }
@@ -77,7 +79,12 @@ pub fn attached<T>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Ungil) -> 
 
 /// Does work of the library that waits, or takes long, without the interpreter.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    py.detach(|| guard(work)).map_err(|error| raised(py, &error))
+    let away = || {
+        let result = guard(work);
+        exit::stay_away_at_the_end();
+        result
+    };
+    py.detach(away).map_err(|error| raised(py, &error))
 }
 
 /// Runs Python's code from inside the library, in a place where no lock of it is held: the telemetry hook.

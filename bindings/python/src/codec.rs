@@ -96,15 +96,15 @@ fn is_json(value: &Bound<'_, PyAny>) -> bool {
         || value.is_none()
 }
 
-fn is_bytes_like(value: &Bound<'_, PyAny>) -> bool {
+pub fn is_bytes_like(value: &Bound<'_, PyAny>) -> bool {
     // SAFETY: it is an object, and this thread holds the interpreter.
     unsafe { pyo3::ffi::PyObject_CheckBuffer(value.as_ptr()) != 0 }
 }
 
 /// The bytes of any object that has some, copied: whoever has it may change them.
 fn copy(value: &Bound<'_, PyAny>, buffer: &mut Vec<u8>) -> PyResult<()> {
-    let view = PyUntypedBuffer::get(value)?;
-    if let Ok(bytes) = view.as_typed::<u8>()
+    if let Ok(view) = PyUntypedBuffer::get(value)
+        && let Ok(bytes) = view.as_typed::<u8>()
         && let Some(bytes) = bytes.as_slice_ptr()
     {
         let bytes: *const [u8] = bytes.as_ptr();
@@ -112,7 +112,7 @@ fn copy(value: &Bound<'_, PyAny>, buffer: &mut Vec<u8>) -> PyResult<()> {
         buffer.extend_from_slice(unsafe { &*bytes });
         return Ok(());
     }
-    // Of other items, or not in one piece: as `bytes` has it.
+    // Of other items, not in one piece, or without a shape: as `bytes` has it.
     let bytes = value.py().get_type::<PyBytes>().call1((value,))?;
     buffer.extend_from_slice(bytes.cast::<PyBytes>()?.as_bytes());
     Ok(())

@@ -5,6 +5,7 @@
 
 use crate::encode::MAX_DEPTH;
 use crate::errors::invalid;
+use crate::scan::plain_len;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use std::cell::RefCell;
@@ -178,7 +179,10 @@ impl<'a, 'py> Parser<'a, 'py> {
         match text.parse::<i64>() {
             Ok(number) => Ok(number.into_pyobject(self.py).map_err(PyErr::from)?.into_any()),
             // `int` of a text of any length, but for the limit that Python has against attacks.
-            Err(_) => self.py.get_type::<PyInt>().call1((text,)).map_err(Fault::Python),
+            Err(_) => {
+                let number = self.py.get_type::<PyInt>().call1((text,));
+                number.map_err(|_| Fault::At(start, "no more digits than sys.get_int_max_str_digits() allows"))
+            }
         }
     }
 
@@ -219,14 +223,15 @@ impl<'a, 'py> Parser<'a, 'py> {
         let mut is_plain = true;
         let mut at = start;
         loop {
+            at += plain_len(&bytes[at..]);
             match bytes.get(at) {
                 Some(b'"') => break,
                 Some(b'\\') => {
                     is_plain = false;
-                    at += 2;
+                    // What is escaped is a quote at most; a multibyte character goes on plainly.
+                    at = bytes.len().min(at + 2);
                 }
-                Some(0..0x20) => return Err(Fault::At(at, "an escaped control character")),
-                Some(_) => at += 1,
+                Some(_) => return Err(Fault::At(at, "an escaped control character")),
                 None => return Err(Fault::At(bytes.len(), "a closing quote")),
             }
         }

@@ -4,6 +4,7 @@
 //! and their subclasses; a `tuple` comes back as a list. Anything else is refused, with the path to it; nothing is guessed.
 
 use crate::errors::{invalid, not_unicode};
+use crate::scan::plain_len;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -38,7 +39,10 @@ enum Why {
     /// A key of this type.
     Key(String),
     Depth,
+    /// While it was read.
+    Changed,
     Float(f64),
+    Digits,
     Python(PyErr),
 }
 
@@ -73,8 +77,15 @@ impl Refusal {
                 "{path} is a {name}, which JSON does not have; convert it first, or open with dumps= of your own"
             )),
             Why::Key(name) => PyTypeError::new_err(format!(
-                "{path} has a key that is a {name}; in JSON keys are text, so make it a str"
+                "{path} has a key of type {name}; in JSON keys are text, so make it a str"
             )),
+            Why::Changed => invalid(py, format!("{path} was changed while it was read; give each call its own")),
+            Why::Digits => invalid(
+                py,
+                format!(
+                    "{path} is a whole number of more digits than sys.get_int_max_str_digits() allows; send it as text"
+                ),
+            ),
             Why::Depth => invalid(py, format!("{path} holds itself, or lies deeper than {MAX_DEPTH} levels")),
             Why::Float(value) => invalid(py, format!("{path} is {value}, which JSON does not have; use None or text")),
             Why::Python(problem) => not_unicode(py, &path, problem),
@@ -133,7 +144,14 @@ fn encode_subclass(value: &Bound<'_, PyAny>, out: &mut Vec<u8>, depth: usize) ->
 
 fn encode_text(text: &Bound<'_, PyString>, out: &mut Vec<u8>) -> Encoded {
     let text = text.to_str().map_err(Refusal::python)?;
-    serde_json::to_writer(out, text).expect("memory takes all text");
+    if plain_len(text.as_bytes()) < text.len() {
+        serde_json::to_writer(out, text).expect("memory takes all text");
+        return Ok(());
+    }
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
     Ok(())
 }
 
@@ -143,7 +161,8 @@ fn encode_int(number: &Bound<'_, PyInt>, out: &mut Vec<u8>) -> Encoded {
         return Ok(());
     }
     // `int.__repr__`, so that a subclass cannot write what it likes.
-    let digits = number.py().get_type::<PyInt>().call_method1("__repr__", (number,)).map_err(Refusal::python)?;
+    let digits = number.py().get_type::<PyInt>().call_method1("__repr__", (number,));
+    let digits = digits.map_err(|_| Refusal::new(Why::Digits))?;
     let digits = digits.extract::<String>().map_err(Refusal::python)?;
     out.extend(digits.as_bytes());
     Ok(())
@@ -162,9 +181,13 @@ fn encode_dict(dict: &Bound<'_, PyDict>, out: &mut Vec<u8>, depth: usize) -> Enc
         return Err(Refusal::new(Why::Depth));
     }
     out.push(b'{');
-    let start = out.len();
-    for (key, value) in dict.iter() {
-        if out.len() > start {
+    // Code of Python's, such as a subclass's `items`, may run in between; then the iterator must not be asked further.
+    let len = dict.len();
+    let mut entries = dict.iter();
+    for index in 0..len {
+        let next = if dict.len() == len { entries.next() } else { None };
+        let Some((key, value)) = next else { return Err(Refusal::new(Why::Changed)) };
+        if index > 0 {
             out.push(b',');
         }
         let Ok(name) = key.cast::<PyString>() else { return Err(Refusal::new(Why::Key(type_name(&key)))) };

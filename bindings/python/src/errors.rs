@@ -1,6 +1,6 @@
 //! The library's errors as Python's exceptions. Their classes are in `rheo._errors`, one for each number.
 
-use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
@@ -8,17 +8,18 @@ use rheo_core::{Error, ErrorCode};
 
 static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
-fn classes(py: Python<'_>) -> PyResult<&Bound<'_, PyDict>> {
-    let load = || -> PyResult<Py<PyDict>> {
-        Ok(py.import("rheo._errors")?.getattr("BY_NUMBER")?.cast_into::<PyDict>()?.unbind())
-    };
-    CLASSES.get_or_try_init(py, load).map(|classes| classes.bind(py))
+/// Takes the classes of the exceptions, each by its number.
+#[pyfunction]
+pub fn set_errors(py: Python<'_>, classes: Bound<'_, PyDict>) {
+    // Importing the package a second time changes nothing.
+    let _ = CLASSES.set(py, classes.unbind());
 }
 
 /// The exception of an error, not raised.
 #[cold]
 pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
-    let class = classes(py)?.as_any().get_item(error.code().number())?;
+    let classes = CLASSES.get(py).ok_or_else(|| PyRuntimeError::new_err("import rheo, not its native module"))?;
+    let class = classes.bind(py).as_any().get_item(error.code().number())?;
     class.call1((error.message(), error.cause()))
 }
 
@@ -42,6 +43,12 @@ pub fn wrong_type(what: &str, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
         Ok(name) => format!("{what} takes {wanted}, not {name}"),
         Err(_) => format!("{what} takes {wanted}"),
     })
+}
+
+/// What does not pickle, and what to send in its place.
+#[cold]
+pub fn does_not_pickle(what: &str, instead: &str) -> PyErr {
+    PyTypeError::new_err(format!("{what} does not pickle, since it belongs to this process; {instead}"))
 }
 
 /// Why a text cannot be had as UTF-8.

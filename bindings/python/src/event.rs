@@ -10,14 +10,25 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::gc::PyVisit;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyMemoryView, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyMemoryView, PyTuple};
 use rheo_core::{Encoding, EventParts, EventStream, Timestamp, limits};
 use std::ffi::{c_int, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ptr::null_mut;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// One immutable event of a partition.
+/// One immutable event of a partition. Made by appends, reads, queries and fetches.
+///
+/// Equal events are equal in all that they say; they hash by their place. It pickles as a copy, unless the instance was
+/// opened with `dumps` or `loads` of its own.
+///
+/// Example:
+///     >>> with rheo.open() as db:
+///     ...     db.create_stream("orders")
+///     ...     options = {"type": "placed", "key": "c-7", "metadata": {"producer": "shop"}, "timestamp": 0}
+///     ...     event = db.append("orders", {"total": 3}, id="o-1", **options)
+///     ...     event.sequence, event.payload
+///     (1, {'total': 3})
 #[pyclass(frozen, module = "rheo", weakref)]
 pub struct Event {
     event: rheo_core::Event,
@@ -39,61 +50,177 @@ impl Event {
 
 #[pymethods]
 impl Event {
+    /// The event's id, unique in its stream.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     options = {"type": "placed", "key": "c-7", "metadata": {"producer": "shop"}, "timestamp": 0}
+    ///     ...     event = db.append("orders", {"total": 3}, id="o-1", **options)
+    ///     ...     event.id
+    ///     'o-1'
     #[getter]
     fn id(&self) -> String {
         self.event.id().to_string()
     }
 
+    /// The stream's name.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     options = {"type": "placed", "key": "c-7", "metadata": {"producer": "shop"}, "timestamp": 0}
+    ///     ...     event = db.append("orders", {"total": 3}, id="o-1", **options)
+    ///     ...     event.stream
+    ///     'orders'
     #[getter]
     fn stream(&self) -> &str {
         self.event.stream()
     }
 
+    /// The partition's number, from 0.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     options = {"type": "placed", "key": "c-7", "metadata": {"producer": "shop"}, "timestamp": 0}
+    ///     ...     event = db.append("orders", {"total": 3}, id="o-1", **options)
+    ///     ...     event.partition
+    ///     0
     #[getter]
     fn partition(&self) -> u32 {
         self.event.partition()
     }
 
+    /// The place in its partition: 1, 2, 3, … without gaps.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     options = {"type": "placed", "key": "c-7", "metadata": {"producer": "shop"}, "timestamp": 0}
+    ///     ...     event = db.append("orders", {"total": 3}, id="o-1", **options)
+    ///     ...     event.sequence
+    ///     1
     #[getter]
     fn sequence(&self) -> u64 {
         self.event.sequence()
     }
 
+    /// The time, an aware `datetime` in UTC.
+    ///
+    /// Raises:
+    ///     InvalidArgument: It is beyond what a `datetime` holds; `timestamp_us` has it.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     options = {"type": "placed", "key": "c-7", "metadata": {"producer": "shop"}, "timestamp": 0}
+    ///     ...     event = db.append("orders", {"total": 3}, id="o-1", **options)
+    ///     ...     str(event.timestamp)
+    ///     '1970-01-01 00:00:00+00:00'
     #[getter]
     fn timestamp<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         time::to_python(py, self.event.timestamp())
     }
 
+    /// The time in microseconds since 1970: cheaper than `timestamp`, and without its bounds.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     options = {"type": "placed", "key": "c-7", "metadata": {"producer": "shop"}, "timestamp": 0}
+    ///     ...     event = db.append("orders", {"total": 3}, id="o-1", **options)
+    ///     ...     event.timestamp_us
+    ///     0
     #[getter]
     fn timestamp_us(&self) -> i64 {
         self.event.timestamp().as_micros()
     }
 
+    /// The key, or None.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     options = {"type": "placed", "key": "c-7", "metadata": {"producer": "shop"}, "timestamp": 0}
+    ///     ...     event = db.append("orders", {"total": 3}, id="o-1", **options)
+    ///     ...     event.key
+    ///     'c-7'
     #[getter]
     fn key(&self) -> Option<&str> {
         self.event.key()
     }
 
+    /// The type, or None.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     options = {"type": "placed", "key": "c-7", "metadata": {"producer": "shop"}, "timestamp": 0}
+    ///     ...     event = db.append("orders", {"total": 3}, id="o-1", **options)
+    ///     ...     event.type
+    ///     'placed'
     #[getter]
     fn r#type(&self) -> Option<&str> {
         self.event.event_type()
     }
 
+    /// The metadata, a new dict at each access.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     options = {"type": "placed", "key": "c-7", "metadata": {"producer": "shop"}, "timestamp": 0}
+    ///     ...     event = db.append("orders", {"total": 3}, id="o-1", **options)
+    ///     ...     event.metadata
+    ///     {'producer': 'shop'}
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         decode::json(py, "the metadata", self.event.metadata().as_bytes())
     }
 
+    /// How the payload is tagged: `"json"` or `"bytes"`.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     options = {"type": "placed", "key": "c-7", "metadata": {"producer": "shop"}, "timestamp": 0}
+    ///     ...     event = db.append("orders", {"total": 3}, id="o-1", **options)
+    ///     ...     event.encoding
+    ///     'json'
     #[getter]
     fn encoding(&self) -> &'static str {
         self.event.encoding().name()
     }
 
+    /// Whether this append found its id in the stream and appended nothing.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     options = {"type": "placed", "key": "c-7", "metadata": {"producer": "shop"}, "timestamp": 0}
+    ///     ...     event = db.append("orders", {"total": 3}, id="o-1", **options)
+    ///     ...     event.deduplicated, db.append("orders", None, id="o-1").deduplicated
+    ///     (False, True)
     #[getter]
     fn deduplicated(&self) -> bool {
         self.event.deduplicated()
     }
 
+    /// The payload: JSON decoded at the first access and kept, bytes as `bytes`.
+    ///
+    /// Every access gives the same object; who changes it changes it for all that hold this event, not what is stored.
+    ///
+    /// Raises:
+    ///     InvalidArgument: It is tagged `json` but is none; `data` has the bytes.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     options = {"type": "placed", "key": "c-7", "metadata": {"producer": "shop"}, "timestamp": 0}
+    ///     ...     event = db.append("orders", {"total": 3}, id="o-1", **options)
+    ///     ...     event.payload
+    ///     {'total': 3}
     #[getter]
     fn payload<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         if let Some(payload) = self.payload.get() {
@@ -106,6 +233,15 @@ impl Event {
         Ok(self.payload.get().map_or(payload, |kept| kept.bind(py).clone()))
     }
 
+    /// The payload's bytes as they were stored, a read-only `memoryview` without a copy.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     options = {"type": "placed", "key": "c-7", "metadata": {"producer": "shop"}, "timestamp": 0}
+    ///     ...     event = db.append("orders", {"total": 3}, id="o-1", **options)
+    ///     ...     bytes(event.data)
+    ///     b'{"total":3}'
     #[getter]
     fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyMemoryView>> {
         PyMemoryView::from(Bound::new(py, Data(self.event.clone()))?.as_any())
@@ -122,8 +258,12 @@ impl Event {
         text + &format!(", {} bytes of {}>", event.payload().len(), self.encoding())
     }
 
-    fn __eq__(&self, other: Given<'_, '_>) -> Option<bool> {
-        other.cast::<Event>().ok().map(|other| other.get().event == self.event)
+    fn __eq__<'py>(&self, other: Given<'_, 'py>) -> Bound<'py, PyAny> {
+        let py = other.py();
+        match other.cast::<Event>() {
+            Ok(other) => PyBool::new(py, other.get().event == self.event).to_owned().into_any(),
+            Err(_) => py.NotImplemented().into_bound(py),
+        }
     }
 
     fn __hash__(&self) -> u64 {
@@ -152,7 +292,7 @@ impl Event {
     }
 }
 
-/// The event that another process pickled.
+/// The event that another process pickled. For `pickle` only.
 #[pyfunction]
 #[allow(clippy::type_complexity)]
 pub fn event_from_parts(
@@ -228,7 +368,15 @@ impl Data {
     }
 }
 
-/// Pages through what a query finds, as it is asked for.
+/// Goes over what a query finds, a page at a time. Made by `query_stream`; threads may share it.
+///
+/// Example:
+///     >>> with rheo.open() as db:
+///     ...     db.create_stream("orders")
+///     ...     events = db.append_batch("orders", ["a", "b"])
+///     ...     found = db.query_stream("orders")
+///     ...     next(found).payload, [event.payload for event in found]
+///     ('a', ['b'])
 #[pyclass(frozen, module = "rheo")]
 pub struct EventIterator {
     events: Mutex<EventStream>,

@@ -16,6 +16,7 @@ mod group;
 mod instance;
 mod lease;
 mod options;
+mod scan;
 mod settle;
 mod stream;
 mod telemetry;
@@ -29,6 +30,8 @@ mod _rheo {
     #[pymodule_export]
     use crate::append::Append;
     #[pymodule_export]
+    use crate::errors::set_errors;
+    #[pymodule_export]
     use crate::event::{Event, EventIterator, event_from_parts};
     #[pymodule_export]
     use crate::exit::{close_all, interrupt_waits};
@@ -40,6 +43,8 @@ mod _rheo {
     use crate::lease::{Batch, Lease};
     #[pymodule_export]
     use crate::stream::Stream;
+    #[pymodule_export]
+    use crate::values::set_values;
     #[cfg(unix)]
     #[pymodule_export]
     use crate::wait::Bridge;

@@ -53,10 +53,11 @@ fn order_by(given: Given<'_, '_>) -> PyResult<Vec<(rheo_core::OrderField, rheo_c
     }
     let pair = |item: PyResult<Bound<'_, PyAny>>| {
         let item = item?;
-        let (field, direction): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract().map_err(|_| wrong())?;
+        let pair: Vec<Bound<'_, PyAny>> = item.extract().map_err(|_| wrong())?;
+        let [field, direction] = &pair[..] else { return Err(wrong()) };
         let of = |error: rheo_core::Error| invalid(py, format!("order_by: {}", error.message()));
-        let field = args::text("order_by", &field)?.parse().map_err(of)?;
-        let direction = args::text("order_by", &direction)?.parse().map_err(of)?;
+        let field = args::text("order_by", field)?.parse().map_err(of)?;
+        let direction = args::text("order_by", direction)?.parse().map_err(of)?;
         Ok((field, direction))
     };
     given.try_iter().map_err(|_| wrong())?.map(pair).collect()

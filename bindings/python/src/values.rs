@@ -4,15 +4,23 @@ use crate::codec::Codec;
 use crate::event::Event;
 use crate::time;
 use pyo3::call::PyCallArgs;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyModule};
 use rheo_core::{Capabilities, DeadLetter, GroupInfo, Lag, Page, StreamInfo};
 
+static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+
+/// Takes the module with the classes of the values.
+#[pyfunction]
+pub fn set_values(py: Python<'_>, module: Bound<'_, PyModule>) {
+    let _ = MODULE.set(py, module.unbind());
+}
+
 /// A new value of this class.
 fn make<'py>(py: Python<'py>, class: &str, args: impl PyCallArgs<'py>) -> PyResult<Bound<'py, PyAny>> {
-    static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-    let module = MODULE.get_or_try_init(py, || py.import("rheo._values").map(Bound::unbind))?;
+    let module = MODULE.get(py).ok_or_else(|| PyRuntimeError::new_err("import rheo, not its native module"))?;
     module.bind(py).getattr(class)?.call1(args)
 }
 

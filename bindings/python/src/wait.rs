@@ -6,12 +6,16 @@ use crate::codec::Codec;
 use crate::errors::raised;
 use crate::exit;
 use crate::lease::Batch;
+use pyo3::intern;
 use pyo3::prelude::*;
 use rheo::handle::{OwnedFetchOptions, wait};
 use rheo_core::{Error, ErrorCode, Group, Instance};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
+
+/// What a fetch that does not wait says of when to look again.
+pub type Due = rheo_core::Result<Option<std::time::Duration>>;
 
 /// Fetches; when there is nothing and the caller waits, without the interpreter.
 ///
@@ -23,15 +27,15 @@ pub fn fetch(
     instance: &Instance,
     codec: &Codec,
     options: &OwnedFetchOptions,
-    fetch_now: impl FnOnce(&mut Vec<rheo_core::Lease>) -> rheo_core::Result<()> + Send,
+    fetch_now: impl FnOnce(&rheo_core::FetchOptions<'_>, &mut Vec<rheo_core::Lease>) -> Due + Send,
     group: impl FnOnce() -> rheo_core::Result<Group>,
 ) -> PyResult<Batch> {
     let leases = attached(py, || {
         let mut leases = Vec::new();
-        fetch_now(&mut leases)?;
+        fetch_now(&options.as_options(), &mut leases)?;
         Ok(leases)
     })?;
-    if !leases.is_empty() || options.wait_ms == 0 || options.limit == Some(0) {
+    if !leases.is_empty() || options.wait_ms == 0 || options.as_options().asks_for_nothing() {
         return Ok(Batch::new(leases, instance, codec));
     }
     let group = group().map_err(|error| raised(py, &error))?;
@@ -46,10 +50,9 @@ fn wait_and_fetch(
     group: &Group,
     options: &OwnedFetchOptions,
 ) -> PyResult<Vec<rheo_core::Lease>> {
-    let threading = py.import("threading")?;
-    let is_main = threading.call_method0("main_thread")?.is(threading.call_method0("current_thread")?);
-    let interrupt = exit::interrupt();
-    let options = rheo_core::FetchOptions { interrupt: Some(&interrupt), ..options.as_options() };
+    let is_main = is_main_thread(py)?;
+    let (interrupt, wait_ms) = exit::interrupt(options.wait_ms);
+    let options = rheo_core::FetchOptions { interrupt: Some(&interrupt), wait_ms, ..options.as_options() };
     let mut signal = None;
     let waited = {
         let signal = &mut signal;
@@ -73,6 +76,15 @@ fn wait_and_fetch(
         Some(signal) => Err(signal),
         None => waited,
     }
+}
+
+/// Whether this is the thread that is given signals. Found without running any code of Python's, in the middle of which the
+/// interpreter could come to its end.
+fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
+    let main = py.import(intern!(py, "threading"))?.getattr(intern!(py, "_main_thread"))?;
+    let main: std::ffi::c_ulong = main.getattr(intern!(py, "_ident"))?.extract()?;
+    // SAFETY: it asks for the number of this thread, and has no conditions.
+    Ok(main == unsafe { pyo3::ffi::PyThread_get_thread_ident() })
 }
 
 /// Where wakers write that something may be claimable, and an event loop reads it: two ends of a socket.

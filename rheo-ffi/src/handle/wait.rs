@@ -37,7 +37,7 @@ pub fn fetch(
             left_ms = left_ms.min(left as u64);
         }
         let interrupted = options.interrupt.is_some_and(rheo_core::Interrupt::is_fired);
-        if !leases.is_empty() || left_ms == 0 || interrupted || options.limit == Some(0) {
+        if !leases.is_empty() || left_ms == 0 || interrupted || options.asks_for_nothing() {
             return Ok(());
         }
         check()?;
@@ -75,6 +75,14 @@ mod tests {
         let stop = Error::new(ErrorCode::Timeout, "Ctrl-C");
         let result = fetch(&db, &group, &LONG, &mut leases, &mut || Err(stop.clone()));
         assert_eq!(result, Err(stop));
+    }
+
+    #[test]
+    fn who_asks_for_nothing_does_not_wait() {
+        let (db, group) = group(OpenOptions::new());
+        for options in [FetchOptions { limit: Some(0), ..LONG }, FetchOptions { partitions: Some(&[]), ..LONG }] {
+            fetch(&db, &group, &options, &mut Vec::new(), &mut || panic!("nobody waits")).unwrap();
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ rules:
 - `T **` and pointers to plain values that are not `const` are outputs, which the call returns: a handle, a number, a
   dictionary of a struct's fields;
 - a handle that is not `const` and not the function's subject is to be filled: the call makes it, and returns it;
-- a last parameter `rheo_error **error` makes the call raise `LibraryError` instead of returning a status;
+- a last parameter `rheo_error **error` makes the call raise `OperationError` instead of returning a status;
 - values of an enumeration are their names: `RHEO_ORDERING_KEY` is "key".
 """
 
@@ -18,6 +18,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
+
+from scenarios.values import Broken, OperationError
 
 PLAIN: dict[str, Any] = {
     "bool": ctypes.c_bool,
@@ -52,18 +54,6 @@ FUNCTION = re.compile(r"([\w ]+?[ *]+)(rheo_\w+) ?\(([^()]*)\)")
 
 Convert = Callable[[Any], Any]
 """What makes a value of another."""
-
-
-class LibraryError(Exception):
-    """The library refused a call; `view` is the error as the scenarios see it."""
-
-    def __init__(self, view: dict[str, Any]) -> None:
-        super().__init__(view)
-        self.view = view
-
-
-class Broken(Exception):
-    """The library contradicts its header or itself."""
 
 
 class Unfit(Exception):
@@ -170,7 +160,7 @@ class Function:
             if self._give:
                 outputs.insert(0, (self._give, self._symbol(*passed)))
             elif status := self._symbol(*passed, ctypes.byref(error)):
-                raise LibraryError(self._library.taken_error(status, error.value))
+                raise OperationError(self._library.taken_error(status, error.value))
             unless_done.pop_all()
         results = [give(place) for give, place in outputs]
         return tuple(results) if len(results) > 1 else (results or [None])[0]

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from scenarios.values import Json, Mistake, compact
+
 from .librheo import Handle, Library, OutOfRange
-from .values import Json, Mistake, compact
 
 ADDERS = {"event_ids": "add_event_id", "order_by": "add_order_by"}
 """Options that are lists, and what adds an element to them."""

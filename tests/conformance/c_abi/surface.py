@@ -4,17 +4,18 @@
 builder. Only what C does otherwise has a method here.
 """
 
-import itertools
 import enum
+import itertools
 import struct
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Any
 
-from .librheo import Broken, Handle, Library, LibraryError, Unfit
+from scenarios.values import Broken, Json, Mistake, OperationError, compact, token_parts
+
+from .librheo import Handle, Library, Unfit
 from .options import built
-from .values import Json, Mistake, compact, token_parts
 from .views import Views, text
 
 
@@ -247,7 +248,7 @@ class Session:
     def close(self) -> None:
         """Closes every instance. Whether that works is for scenarios of their own."""
         for surface in self._surfaces:
-            with suppress(LibraryError):
+            with suppress(OperationError):
                 surface.call("close", {})
 
     def free(self) -> None:

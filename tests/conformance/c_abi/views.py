@@ -5,8 +5,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from scenarios.values import Json
+
 from .librheo import Handle, Lent, Library
-from .values import Json
 
 EVENT = "id stream partition sequence timestamp key type metadata encoding deduplicated"
 LEASE = "receipt stream group consumer_id attempt leased_at expires_at token"

@@ -4,22 +4,24 @@ Events are appended to *streams*, which have partitions; *groups* of consumers t
 What is not acked in time comes again, what fails too often becomes a dead letter, and nothing is ever lost silently.
 
 >>> import rheo
->>> db = rheo.open("memory:")                       # or "journal:./data": a directory that survives kills and power cuts
+>>> db = rheo.open("memory:")                 # or "journal:./data": a directory that survives kills and power cuts
 >>> db.create_stream("orders", partition_count=4)
 >>> db.create_group("orders", "billing", max_attempts=5)
 >>> event = db.append("orders", {"total": 12.5}, type="placed", key="customer-7")
 >>> for lease in db.fetch("orders", "billing", limit=100):
 ...     print(lease.event.type, lease.event.payload)
-...     lease.ack()                                 # or .retry("why", delay_ms=500), .reject("why"), .release(), .renew()
+...     lease.ack()                           # or .retry("why", delay_ms=500), .reject("why"), .release(), .renew()
 placed {'total': 12.5}
 >>> db.lag("orders", "billing").lag
 0
 >>> db.close()
 
-Everything may be used from any thread. Durations are milliseconds, sizes bytes, times aware `datetime`s; where a time is
-taken, an `int` of microseconds since 1970 will do too. Every failure is a `RheoError`; a wrong type is a `TypeError`.
+Everything may be used from any thread. Durations are milliseconds, sizes bytes, times aware `datetime`s; where a time
+is taken, an `int` of microseconds since 1970 will do too. Every failure is a `RheoError`, a wrong type a `TypeError`.
 `rheo.aio` has the same for asyncio.
 """
+
+from collections.abc import Sequence
 
 from . import _exit as _exit
 from ._errors import (
@@ -50,9 +52,8 @@ from ._errors import (
     Unsupported,
     VersionMismatch,
 )
-from ._rheo import FEATURES, Append, Batch, Event, EventIterator, Group, Instance, Lease, Stream, open
-from ._rheo import VERSION as __version__
-from ._rheo import find as get
+from ._rheo import FEATURES, Append, Batch, Event, EventIterator, Group, Instance, Lease, Stream, get, open
+from ._rheo import VERSION as __version__  # noqa: N811
 from ._values import (
     Capabilities,
     DeadLetter,
@@ -119,6 +120,15 @@ __all__ = [
     "open",
 ]
 
-for _public in (*(value for value in list(globals().values()) if isinstance(value, type)), open, get, log_to):
-    _public.__module__ = __name__ if getattr(_public, "__module__", "").startswith(__name__) else _public.__module__
-del _public
+Sequence.register(Batch)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _show_as_ours() -> None:
+    """Has what is defined in the package's own modules shown as what it is imported as."""
+    for name in __all__:
+        value = globals()[name]
+        if getattr(value, "__module__", "").startswith(f"{__name__}._"):
+            value.__module__ = __name__
+
+
+_show_as_ours()

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from ._rheo import ERRORS
+from ._rheo import ERRORS, set_errors
 
 
 class RheoError(Exception):
@@ -20,15 +20,20 @@ class RheoError(Exception):
     retriable_with_same_id: ClassVar[bool] = False
     """Whether an append may be made again if it names the event's `id`, which makes the repetition harmless."""
     settle_class: ClassVar[str] = "unknown"
-    """What a holder of a lease may conclude: `"lost"` (the lease is gone), `"definite"` (nothing was done), `"unknown"` (leave the
-    lease to expire), or `"none"`."""
+    """What a holder of a lease may conclude: `"lost"` (the lease is gone), `"definite"` (nothing was done), `"unknown"`
+    (leave the lease to expire), or `"none"`."""
 
-    def __init__(self, message: str = "", cause: str | None = None) -> None:
-        super().__init__(message, cause)
-        self.message = message
+    # There is no `__init__`: an error is raised without running any code of Python's, also when the interpreter ends.
+
+    @property
+    def message(self) -> str:
         """What failed, with which value, and what to do."""
-        self.cause = cause
+        return str(self.args[0]) if self.args else ""
+
+    @property
+    def cause(self) -> str | None:
         """What the system or a driver said, if it said something."""
+        return self.args[1] if len(self.args) > 1 else None
 
     def __str__(self) -> str:
         return self.message if self.cause is None else f"{self.message}: {self.cause}"
@@ -107,7 +112,7 @@ class PayloadTooLarge(RheoError, ValueError):
 
 
 class Unsupported(RheoError):
-    """This build or this backend cannot do that."""
+    """Neither this build nor this backend can do that."""
 
     settle_class = "definite"
 
@@ -133,7 +138,7 @@ class Ambiguous(RheoError):
     retriable_with_same_id = True
 
 
-class Timeout(RheoError, TimeoutError):  # noqa: N818  # The contract's names.
+class Timeout(RheoError, TimeoutError):  # The contract's names.
     """The store did not answer in time. Also a `TimeoutError`."""
 
     retriable = True
@@ -193,3 +198,6 @@ def _by_number() -> dict[int, type[RheoError]]:
 
 
 BY_NUMBER = _by_number()
+"""Each class by the number of its error."""
+
+set_errors(BY_NUMBER)

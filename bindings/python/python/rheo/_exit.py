@@ -1,13 +1,18 @@
-"""The end of the interpreter. When the main thread ends, waits that are under way return, once; when all threads have ended,
-what is still open is flushed and closed."""
+"""The end of the interpreter.
+
+When the main thread ends, waits that are under way return, and later ones last a second at most. When all threads have
+ended, what is still open is flushed and closed.
+"""
 
 import atexit
+
+# Whoever registers last is called first, and the threads of pools must be woken before the pools wait for them.
 import threading
 
 from ._rheo import close_all, interrupt_waits
 
-# Before other threads are joined. There is no public name for this moment; without it a thread that waits in one long fetch
-# would keep the interpreter from ending until its wait is over.
+# Before other threads are joined. There is no public name for this moment; without it a thread that waits in one long
+# fetch would keep the interpreter from ending until its wait is over.
 _register = getattr(threading, "_register_atexit", None)
 if _register is not None:
     _register(interrupt_waits)

@@ -1,11 +1,12 @@
 """Plain values that operations return: frozen, comparable, picklable."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ._rheo import Event
+from ._rheo import Event, set_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +157,6 @@ class TelemetryEvent:
         """The labels that are there, for a metrics library."""
         labels = {"stream": self.stream, "group": self.group, "partition": self.partition, "error": self.error}
         return {name: value for name, value in labels.items() if value is not None}
+
+
+set_values(sys.modules[__name__])

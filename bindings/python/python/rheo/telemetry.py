@@ -15,8 +15,8 @@ def log_to(logger: logging.Logger | str = "rheo", level: int = logging.DEBUG) ->
         logger: The logger, or its name.
         level: The level of what did not fail.
 
-    The hook is called on the thread of the operation, after it, with no lock of Rheo's held: a handler may log, block or
-    call Rheo itself.
+    The hook is called on the thread of the operation, after it, with no lock of Rheo's held: a handler may log, block
+    or call Rheo itself.
 
     >>> import rheo
     >>> db = rheo.open(telemetry=rheo.log_to("my.events"))

@@ -34,6 +34,18 @@ class Mistake(Exception):
     """A mistake in the scenario itself."""
 
 
+class OperationError(Exception):
+    """The surface refused a call; `view` is the error as the scenarios see it."""
+
+    def __init__(self, view: dict[str, Any]) -> None:
+        super().__init__(view)
+        self.view = view
+
+
+class Broken(Exception):
+    """The surface contradicts its description or itself."""
+
+
 class Lacking(Exception):
     """What the scenario needs and this surface or store lacks."""
 

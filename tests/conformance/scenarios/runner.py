@@ -9,9 +9,8 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Protocol
 
-from .librheo import Broken, LibraryError
 from .matching import difference
-from .values import CLOCK_START, Json, Lacking, Mistake, Values, shown
+from .values import CLOCK_START, Broken, Json, Lacking, Mistake, OperationError, Values, shown
 
 JOIN_DEADLINE = 30.0
 """How long a join waits, in seconds: far more than anything takes, and less than the minute of a missed wake-up."""
@@ -104,10 +103,10 @@ class Run:
         except Mistake as error:
             failure = Failed("the scenario", "a well-formed step", str(error))
         except Broken as error:
-            failure = Failed("the library", "answers that agree", str(error))
+            failure = Failed("the surface", "answers that agree", str(error))
         except Failed as error:
             failure = error
-        except (LibraryError, LookupError, TypeError, ValueError, AttributeError) as error:
+        except (OperationError, LookupError, TypeError, ValueError, AttributeError) as error:
             failure = Failed("the runner", "no exception", repr(error))
         failure.step = place
         raise failure
@@ -153,7 +152,7 @@ class Run:
         def work() -> None:
             try:
                 future.set_result(make())
-            except BaseException as error:  # noqa: BLE001  # The join raises it.
+            except BaseException as error:  # The join raises it.
                 future.set_exception(error)
 
         thread = threading.Thread(target=work, daemon=True)
@@ -203,7 +202,7 @@ class Run:
         expected = f"the error {shown(wanted)}" if wants_error else shown(wanted) if "expect" in step else "success"
         try:
             result = make()
-        except LibraryError as error:
+        except OperationError as error:
             if not wants_error:
                 raise Failed(call, expected, f"the error {shown(error.view)}") from None
             result, wanted = error.view, {"code": wanted} if isinstance(wanted, str) else wanted

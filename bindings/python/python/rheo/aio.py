@@ -1,0 +1,972 @@
+"""Rheo for asyncio: the same names as in `rheo`, awaitable.
+
+>>> import asyncio
+>>> import rheo.aio
+>>> async def main() -> None:
+...     async with rheo.aio.open("memory:") as db:
+...         await db.create_stream("orders")
+...         await db.create_group("orders", "billing")
+...         await db.append("orders", {"total": 12.5})
+...         for lease in await db.fetch("orders", "billing", wait_ms=1_000):
+...             print(lease.event.payload)
+...             await lease.ack()
+>>> asyncio.run(main())
+{'total': 12.5}
+
+What does not wait is done at once, on the loop's thread: on `memory:`, and on a journal that does not sync each append.
+What may wait for a disk, and what may walk for long (opening, closing, queries, replay, trim), runs on threads of the
+instance's own, never on the loop's default executor. A waiting `fetch` occupies no thread at all.
+
+Cancelling a waiting `fetch` loses nothing and leases nothing. Cancelling another operation stops waiting for it; what
+it does to the store is done all the same.
+
+An instance may be used from several event loops, also one after the other, and beside the plain API (`Instance.plain`).
+"""
+
+import asyncio
+import itertools
+import operator
+import weakref
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime
+from typing import Any, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack, overload
+
+from . import _rheo
+from ._errors import RheoError
+from ._rheo import Event
+from ._types import Partitions, Payload, Sequences, Time
+from ._values import Capabilities, DeadLetter, GroupInfo, Lag, Page, StreamInfo, TelemetryEvent
+
+__all__ = ["Batch", "EventIterator", "Group", "Instance", "Lease", "Stream", "get", "open"]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+_POLL = 0.2
+"""How often a wait looks again where nothing can notify it, in seconds."""
+_THREADS = 32
+"""How many operations of an instance may wait for a disk at the same time: they share one sync."""
+_CHUNK = 100
+"""How many events a query's iterator takes from its thread at a time."""
+
+
+class _OpenOptions(TypedDict, total=False):
+    name: str | None
+    default_max_demand: int | None
+    default_lease_ms: int | None
+    default_max_attempts: int | None
+    max_payload_bytes: int | None
+    clock: Literal["system", "manual"] | None
+    clock_start: Time | None
+    sync: str | None
+    sync_settles: bool | None
+    segment_bytes: int | None
+    dumps: Callable[[Any], bytes | str] | None
+    loads: Callable[[bytes], Any] | None
+    telemetry: Callable[[TelemetryEvent], object] | None
+    telemetry_durations: bool
+
+
+class _AppendOptions(TypedDict, total=False):
+    id: str | None
+    key: str | None
+    type: str | None
+    metadata: Mapping[str, Any] | None
+    timestamp: Time | None
+    partition: int | None
+    encoding: Literal["json", "bytes"] | None
+
+
+class _GroupOptions(TypedDict, total=False):
+    max_attempts: int | None
+    max_deliveries: int | None
+    ordering: Literal["none", "key"] | None
+    start_after: Sequences | None
+    start_at: Time | None
+    partitions: Partitions | None
+
+
+class _GroupUpdate(TypedDict, total=False):
+    max_attempts: int | None
+    max_deliveries: int | None
+
+
+class _ReadOptions(TypedDict, total=False):
+    after: int | None
+    limit: int | None
+    partition: int | None
+
+
+class _QueryPart(TypedDict, total=False):
+    where: Mapping[str, Any] | None
+    from_: Time | None
+    to: Time | None
+    after_sequence: int | None
+    until_sequence: int | None
+    limit: int | None
+
+
+class _Query(_QueryPart, total=False):
+    order_by: Iterable[tuple[str, str]] | None
+
+
+class _PageQuery(_QueryPart, total=False):
+    cursor: str | None
+
+
+class _TrimOptions(TypedDict, total=False):
+    before_sequence: Sequences | None
+    max_len: int | None
+    max_age_ms: int | None
+    max_bytes: int | None
+    force: bool | None
+
+
+class _FetchOptions(TypedDict, total=False):
+    limit: int | None
+    lease_ms: int | None
+    consumer_id: str | None
+    partitions: Partitions | None
+    wait_ms: int | None
+
+
+class _Partitions(TypedDict, total=False):
+    partitions: Partitions | None
+
+
+class _DeadLetterOptions(TypedDict, total=False):
+    limit: int | None
+    after: str | None
+    partitions: Partitions | None
+
+
+class _ReplayOptions(TypedDict, total=False):
+    from_sequence: Sequences | None
+    from_: Time | None
+    event_ids: Iterable[str] | None
+    query: Mapping[str, Any] | None
+    partitions: Partitions | None
+
+
+class _ResetOptions(TypedDict, total=False):
+    confirm: bool | None
+    start_after: Sequences | None
+    start_at: Time | None
+    partitions: Partitions | None
+
+
+class _Opening:
+    """An instance that is about to be opened: to be awaited, or entered."""
+
+    def __init__(self, url: str | None, options: _OpenOptions) -> None:
+        self._url, self._options = url, options
+        self._opened: Instance | None = None
+
+    def __await__(self) -> "Generator[Any, None, Instance]":
+        return self._open().__await__()
+
+    async def _open(self) -> "Instance":
+        threads = _Threads()
+
+        def give_back(opened: _rheo.Instance) -> None:
+            opened.close()
+
+        def work() -> _rheo.Instance:
+            return _rheo.open(self._url, **self._options)
+
+        if self._url in (None, "memory:"):
+            return Instance(work(), threads)
+        return Instance(await threads.run_or_give_back(give_back, work), threads)
+
+    async def __aenter__(self) -> "Instance":
+        self._opened = await self._open()
+        return self._opened
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._opened is not None:
+            await self._opened.close()
+
+
+def open(url: str | None = None, **options: Unpack[_OpenOptions]) -> _Opening:
+    """Opens an instance, as `rheo.open` does: `db = await open(…)`, or `async with open(…) as db`.
+
+    >>> import asyncio
+    >>> import rheo.aio
+    >>> async def main() -> None:
+    ...     db = await rheo.aio.open("memory:")
+    ...     await db.ping()
+    ...     await db.close()
+    >>> asyncio.run(main())
+    """
+    return _Opening(url, options)
+
+
+def get(name: str) -> "Instance | None":
+    """The open instance of this name, opened here or by `rheo.open`; None when there is none.
+
+    >>> import rheo.aio
+    >>> rheo.aio.get("nobody") is None
+    True
+    """
+    found = _rheo.get(name)
+    return None if found is None else Instance(found, _Threads())
+
+
+class _Threads:
+    """The threads of an instance, made when the first operation needs one."""
+
+    def __init__(self) -> None:
+        self._executor: ThreadPoolExecutor | None = None
+
+    def submit(self, work: Callable[[], _T]) -> "Future[_T]":
+        """Has work done on a thread."""
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="rheo-aio")
+        return self._executor.submit(work)
+
+    async def run(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Does work on a thread."""
+        return await asyncio.wrap_future(self.submit(lambda: work(*args, **kwargs)))
+
+    async def run_or_give_back(self, give_back: Callable[[_T], None], work: Callable[[], _T]) -> _T:
+        """Does work on a thread; if nobody waits for the result any more when it is there, it is given back."""
+        future = self.submit(work)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+
+            def given_back(done: Future[_T]) -> None:
+                # What had not begun is cancelled by now.
+                if not done.cancelled() and done.exception() is None:
+                    give_back(done.result())
+
+            future.add_done_callback(given_back)
+            raise
+
+    def end(self) -> None:
+        """Lets the threads end."""
+        if self._executor is not None:
+            self._executor.shutdown(wait=False)
+            self._executor = None
+
+
+class _Base:
+    """What every handle of an instance has."""
+
+    __slots__ = ("__weakref__", "_appends_wait", "_deliveries_wait", "_instance", "_reads_wait", "_threads")
+
+    def __init__(self, instance: _rheo.Instance, threads: _Threads) -> None:
+        self._instance = instance
+        self._threads = threads
+        self._appends_wait, self._deliveries_wait, self._reads_wait = instance._blocking
+
+    async def _walk(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """What may take long wherever it is stored."""
+        return await self._threads.run(work, *args, **kwargs)
+
+    async def _change(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """What changes streams and groups."""
+        if self._appends_wait:
+            return await self._threads.run(work, *args, **kwargs)
+        return work(*args, **kwargs)
+
+    async def _read(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """What reads a little."""
+        if self._reads_wait:
+            return await self._threads.run(work, *args, **kwargs)
+        return work(*args, **kwargs)
+
+    async def _settle(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """What settles leases."""
+        if self._deliveries_wait:
+            return await self._threads.run(work, *args, **kwargs)
+        return work(*args, **kwargs)
+
+
+class _Settling(_Base):
+    """Settling by lease or token, through an instance or a group."""
+
+    __slots__ = ()
+
+    @property
+    def _settler(self) -> "_rheo.Instance | _rheo.Group":
+        raise NotImplementedError
+
+    async def ack(self, lease: "Lease | str") -> None:
+        """See `rheo.Instance.ack`."""
+        await self._settle(self._settler.ack, _plain(lease))
+
+    async def retry(self, lease: "Lease | str", reason: object = None, *, delay_ms: int | None = None) -> None:
+        """See `rheo.Instance.retry`."""
+        await self._settle(self._settler.retry, _plain(lease), reason, delay_ms=delay_ms)
+
+    async def reject(self, lease: "Lease | str", reason: object = None) -> None:
+        """See `rheo.Instance.reject`."""
+        await self._settle(self._settler.reject, _plain(lease), reason)
+
+    async def release(self, lease: "Lease | str") -> None:
+        """See `rheo.Instance.release`."""
+        await self._settle(self._settler.release, _plain(lease))
+
+    @overload
+    async def renew(self, lease: "Lease", lease_ms: int | None = None) -> "Lease": ...
+    @overload
+    async def renew(self, lease: str, lease_ms: int | None = None) -> datetime: ...
+    async def renew(self, lease: "Lease | str", lease_ms: int | None = None) -> "Lease | datetime":
+        """See `rheo.Instance.renew`."""
+        if isinstance(lease, Lease):
+            return Lease(await self._settle(self._settler.renew, lease._lease, lease_ms), self)
+        return await self._settle(self._settler.renew, lease, lease_ms)
+
+    async def ack_many(self, leases: "Batch | Iterable[Lease | str]") -> list[RheoError | None]:
+        """See `rheo.Instance.ack_many`."""
+        return await self._settle(self._settler.ack_many, _plain_many(leases))
+
+    async def retry_many(
+        self, leases: "Batch | Iterable[Lease | str]", reason: object = None, *, delay_ms: int | None = None
+    ) -> list[RheoError | None]:
+        """See `rheo.Instance.retry_many`."""
+        return await self._settle(self._settler.retry_many, _plain_many(leases), reason, delay_ms=delay_ms)
+
+    async def reject_many(
+        self, leases: "Batch | Iterable[Lease | str]", reason: object = None
+    ) -> list[RheoError | None]:
+        """See `rheo.Instance.reject_many`."""
+        return await self._settle(self._settler.reject_many, _plain_many(leases), reason)
+
+    async def release_many(self, leases: "Batch | Iterable[Lease | str]") -> list[RheoError | None]:
+        """See `rheo.Instance.release_many`."""
+        return await self._settle(self._settler.release_many, _plain_many(leases))
+
+    async def renew_many(
+        self, leases: "Batch | Iterable[Lease | str]", lease_ms: int | None = None
+    ) -> "list[Lease | datetime | RheoError]":
+        """See `rheo.Instance.renew_many`."""
+        results = await self._settle(self._settler.renew_many, _plain_many(leases), lease_ms)
+        return [Lease(result, self) if isinstance(result, _rheo.Lease) else result for result in results]
+
+
+class Instance(_Settling):
+    """One opened backend. The operations, arguments and errors are those of `rheo.Instance`."""
+
+    __slots__ = ()
+
+    @property
+    def plain(self) -> _rheo.Instance:
+        """The same instance without asyncio."""
+        return self._instance
+
+    @property
+    def _settler(self) -> _rheo.Instance:
+        return self._instance
+
+    @property
+    def name(self) -> str | None:
+        """The name that it was opened with."""
+        return self._instance.name
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._instance.closed
+
+    def __repr__(self) -> str:
+        return repr(self._instance).replace("rheo.Instance", "rheo.aio.Instance")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """See `rheo.Instance.close`. Fetches that wait give `Closed`."""
+        if self._appends_wait or self._reads_wait:
+            await self._threads.run(self._instance.close)
+        else:
+            self._instance.close()
+        self._threads.end()
+
+    async def ping(self) -> None:
+        """See `rheo.Instance.ping`."""
+        await self._read(self._instance.ping)
+
+    async def ensure_indexes(self) -> None:
+        """See `rheo.Instance.ensure_indexes`."""
+        await self._change(self._instance.ensure_indexes)
+
+    def capabilities(self) -> Capabilities:
+        """See `rheo.Instance.capabilities`. Static, so there is nothing to await."""
+        return self._instance.capabilities()
+
+    async def now(self) -> datetime:
+        """See `rheo.Instance.now`."""
+        return await self._read(self._instance.now)
+
+    async def advance_clock(self, ms: int) -> datetime:
+        """See `rheo.Instance.advance_clock`."""
+        return await self._read(self._instance.advance_clock, ms)
+
+    def stream(self, stream: str) -> "Stream":
+        """The stream's handle, its name resolved once. Nothing to await."""
+        return Stream(self._instance.stream(stream), self)
+
+    def group(self, stream: str, group: str) -> "Group":
+        """The group's handle, its names resolved once. Nothing to await."""
+        return Group(self._instance.group(stream, group), self)
+
+    async def create_stream(self, stream: str, partition_count: int | None = None) -> None:
+        """See `rheo.Instance.create_stream`."""
+        await self._change(self._instance.create_stream, stream, partition_count)
+
+    async def delete_stream(self, stream: str, *, confirm: bool | None = None) -> None:
+        """See `rheo.Instance.delete_stream`."""
+        await self._change(self._instance.delete_stream, stream, confirm=confirm)
+
+    async def stream_info(self, stream: str) -> StreamInfo:
+        """See `rheo.Instance.stream_info`."""
+        return await self._read(self._instance.stream_info, stream)
+
+    async def list_streams(self) -> list[str]:
+        """See `rheo.Instance.list_streams`."""
+        return await self._read(self._instance.list_streams)
+
+    async def create_group(self, stream: str, group: str, **options: Unpack[_GroupOptions]) -> None:
+        """See `rheo.Instance.create_group`."""
+        await self._change(self._instance.create_group, stream, group, **options)
+
+    async def update_group(self, stream: str, group: str, **options: Unpack[_GroupUpdate]) -> None:
+        """See `rheo.Instance.update_group`."""
+        await self._change(self._instance.update_group, stream, group, **options)
+
+    async def delete_group(self, stream: str, group: str) -> None:
+        """See `rheo.Instance.delete_group`."""
+        await self._change(self._instance.delete_group, stream, group)
+
+    async def list_groups(self, stream: str) -> list[str]:
+        """See `rheo.Instance.list_groups`."""
+        return await self._read(self._instance.list_groups, stream)
+
+    async def append(self, stream: str, payload: Payload, **options: Unpack[_AppendOptions]) -> Event:
+        """See `rheo.Instance.append`."""
+        if self._appends_wait:
+            return await self._threads.run(self._instance.append, stream, payload, **options)
+        return self._instance.append(stream, payload, **options)
+
+    async def append_batch(
+        self, stream: str, items: Iterable[Payload | _rheo.Append], **options: Unpack[_AppendOptions]
+    ) -> list[Event]:
+        """See `rheo.Instance.append_batch`."""
+        if self._appends_wait:
+            return await self._threads.run(self._instance.append_batch, stream, items, **options)
+        return self._instance.append_batch(stream, items, **options)
+
+    async def read(self, stream: str, **options: Unpack[_ReadOptions]) -> list[Event]:
+        """See `rheo.Instance.read`."""
+        return await self._read(self._instance.read, stream, **options)
+
+    async def get(self, stream: str, event_id: str) -> Event | None:
+        """See `rheo.Instance.get`."""
+        return await self._read(self._instance.get, stream, event_id)
+
+    async def query(self, stream: str, **query: Unpack[_Query]) -> list[Event]:
+        """See `rheo.Instance.query`."""
+        return await self._walk(self._instance.query, stream, **query)
+
+    async def query_page(self, stream: str, **query: Unpack[_PageQuery]) -> Page:
+        """See `rheo.Instance.query_page`."""
+        return await self._walk(self._instance.query_page, stream, **query)
+
+    def query_stream(self, stream: str, **query: Unpack[_QueryPart]) -> "EventIterator":
+        """See `rheo.Instance.query_stream`: to be iterated by `async for`."""
+        return EventIterator(lambda: self._instance.query_stream(stream, **query), self)
+
+    async def trim(self, stream: str, **options: Unpack[_TrimOptions]) -> int:
+        """See `rheo.Instance.trim`."""
+        return await self._walk(self._instance.trim, stream, **options)
+
+    async def fetch(self, stream: str, group: str, **options: Unpack[_FetchOptions]) -> "Batch":
+        """See `rheo.Instance.fetch`."""
+        return await Group(self._instance.group(stream, group), self).fetch(**options)
+
+    async def lag(self, stream: str, group: str, **options: Unpack[_Partitions]) -> Lag:
+        """See `rheo.Instance.lag`."""
+        return await self._read(self._instance.lag, stream, group, **options)
+
+    async def group_info(self, stream: str, group: str, **options: Unpack[_Partitions]) -> GroupInfo:
+        """See `rheo.Instance.group_info`."""
+        return await self._read(self._instance.group_info, stream, group, **options)
+
+    async def dead_letters(self, stream: str, group: str, **options: Unpack[_DeadLetterOptions]) -> list[DeadLetter]:
+        """See `rheo.Instance.dead_letters`."""
+        return await self._read(self._instance.dead_letters, stream, group, **options)
+
+    async def discard_dead_letters(
+        self, stream: str, group: str, event_ids: Iterable[str] | None = None, *, all: bool | None = None
+    ) -> int:
+        """See `rheo.Instance.discard_dead_letters`."""
+        return await self._change(self._instance.discard_dead_letters, stream, group, event_ids, all=all)
+
+    async def replay(self, stream: str, group: str, **options: Unpack[_ReplayOptions]) -> int:
+        """See `rheo.Instance.replay`."""
+        return await self._walk(self._instance.replay, stream, group, **options)
+
+    async def reset_group(self, stream: str, group: str, **options: Unpack[_ResetOptions]) -> None:
+        """See `rheo.Instance.reset_group`."""
+        await self._walk(self._instance.reset_group, stream, group, **options)
+
+
+class Stream(_Base):
+    """A stream, its name resolved once. The operations are those of `rheo.Stream`."""
+
+    __slots__ = ("_stream",)
+
+    def __init__(self, stream: _rheo.Stream, instance: Instance) -> None:
+        super().__init__(instance._instance, instance._threads)
+        self._stream = stream
+
+    @property
+    def name(self) -> str:
+        """The stream's name."""
+        return self._stream.name
+
+    def __repr__(self) -> str:
+        return repr(self._stream).replace("rheo.Stream", "rheo.aio.Stream")
+
+    async def append(self, payload: Payload, **options: Unpack[_AppendOptions]) -> Event:
+        """See `rheo.Stream.append`."""
+        if self._appends_wait:
+            return await self._threads.run(self._stream.append, payload, **options)
+        return self._stream.append(payload, **options)
+
+    async def append_batch(
+        self, items: Iterable[Payload | _rheo.Append], **options: Unpack[_AppendOptions]
+    ) -> list[Event]:
+        """See `rheo.Stream.append_batch`."""
+        if self._appends_wait:
+            return await self._threads.run(self._stream.append_batch, items, **options)
+        return self._stream.append_batch(items, **options)
+
+    async def read(self, **options: Unpack[_ReadOptions]) -> list[Event]:
+        """See `rheo.Stream.read`."""
+        return await self._read(self._stream.read, **options)
+
+    async def get(self, event_id: str) -> Event | None:
+        """See `rheo.Stream.get`."""
+        return await self._read(self._stream.get, event_id)
+
+    async def query(self, **query: Unpack[_Query]) -> list[Event]:
+        """See `rheo.Stream.query`."""
+        return await self._walk(self._stream.query, **query)
+
+    async def query_page(self, **query: Unpack[_PageQuery]) -> Page:
+        """See `rheo.Stream.query_page`."""
+        return await self._walk(self._stream.query_page, **query)
+
+    def query_stream(self, **query: Unpack[_QueryPart]) -> "EventIterator":
+        """See `rheo.Stream.query_stream`: to be iterated by `async for`."""
+        return EventIterator(lambda: self._stream.query_stream(**query), self)
+
+    async def trim(self, **options: Unpack[_TrimOptions]) -> int:
+        """See `rheo.Stream.trim`."""
+        return await self._walk(self._stream.trim, **options)
+
+    async def info(self) -> StreamInfo:
+        """See `rheo.Stream.info`."""
+        return await self._read(self._stream.info)
+
+    async def list_groups(self) -> list[str]:
+        """See `rheo.Stream.list_groups`."""
+        return await self._read(self._stream.list_groups)
+
+    async def delete(self, *, confirm: bool | None = None) -> None:
+        """See `rheo.Stream.delete`."""
+        await self._change(self._stream.delete, confirm=confirm)
+
+
+class Group(_Settling):
+    """A group, its names resolved once. The operations are those of `rheo.Group`."""
+
+    __slots__ = ("_group",)
+
+    def __init__(self, group: _rheo.Group, instance: Instance) -> None:
+        super().__init__(instance._instance, instance._threads)
+        self._group = group
+
+    @property
+    def _settler(self) -> _rheo.Group:
+        return self._group
+
+    @property
+    def stream(self) -> str:
+        """The stream's name."""
+        return self._group.stream
+
+    @property
+    def name(self) -> str:
+        """The group's name."""
+        return self._group.name
+
+    def __repr__(self) -> str:
+        return repr(self._group).replace("rheo.Group", "rheo.aio.Group")
+
+    async def fetch(self, **options: Unpack[_FetchOptions]) -> "Batch":
+        """See `rheo.Group.fetch`. A wait occupies no thread; cancelling it loses and leases nothing."""
+        wait_ms = options.get("wait_ms")
+        if not wait_ms:
+            return Batch((await self._fetch_now(options))[0], self)
+        partitions = options.get("partitions")
+        if isinstance(partitions, Iterator):
+            options["partitions"] = partitions = list(partitions)
+        batch, _ = await self._fetch_now(options)
+        asks_for_nothing = options.get("limit") == 0 or (partitions is not None and not partitions)
+        if not batch and not asks_for_nothing:
+            batch = await self._wait_and_fetch(options, operator.index(wait_ms))
+        return Batch(batch, self)
+
+    async def _fetch_now(self, options: _FetchOptions) -> tuple[_rheo.Batch, float | None]:
+        """What is there, and in how many seconds time alone may bring more."""
+        if not self._deliveries_wait:
+            return self._group._fetch_now(**options)
+        return await self._threads.run_or_give_back(_release, lambda: self._group._fetch_now(**options))
+
+    async def _wait_and_fetch(self, options: _FetchOptions, wait_ms: int) -> _rheo.Batch:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_ms / 1000
+        manual_deadline = None
+        if self._instance._manual_clock:
+            # Then the wait is over as well when that clock has moved so far.
+            manual_deadline = self._instance._now_us() + wait_ms * 1000
+        with _Wait(loop, self._group, options.get("partitions")) as wait:
+            while True:
+                wait.is_woken = False
+                batch, due = await self._fetch_now(options)
+                left = deadline - loop.time()
+                over = manual_deadline is not None and self._instance._now_us() >= manual_deadline
+                # Between the claim and the return nothing is awaited, so nothing claimed can be lost to a cancellation.
+                if batch or left <= 0 or over:
+                    return batch
+                if due is not None and manual_deadline is None:
+                    left = min(left, due)
+                await wait.for_at_most(left)
+
+    async def lag(self, **options: Unpack[_Partitions]) -> Lag:
+        """See `rheo.Group.lag`."""
+        return await self._read(self._group.lag, **options)
+
+    async def info(self, **options: Unpack[_Partitions]) -> GroupInfo:
+        """See `rheo.Group.info`."""
+        return await self._read(self._group.info, **options)
+
+    async def dead_letters(self, **options: Unpack[_DeadLetterOptions]) -> list[DeadLetter]:
+        """See `rheo.Group.dead_letters`."""
+        return await self._read(self._group.dead_letters, **options)
+
+    async def discard_dead_letters(self, event_ids: Iterable[str] | None = None, *, all: bool | None = None) -> int:
+        """See `rheo.Group.discard_dead_letters`."""
+        return await self._change(self._group.discard_dead_letters, event_ids, all=all)
+
+    async def replay(self, **options: Unpack[_ReplayOptions]) -> int:
+        """See `rheo.Group.replay`."""
+        return await self._walk(self._group.replay, **options)
+
+    async def reset(self, **options: Unpack[_ResetOptions]) -> None:
+        """See `rheo.Group.reset`."""
+        await self._walk(self._group.reset, **options)
+
+    async def update(self, **options: Unpack[_GroupUpdate]) -> None:
+        """See `rheo.Group.update`."""
+        await self._change(self._group.update, **options)
+
+    async def delete(self) -> None:
+        """See `rheo.Group.delete`."""
+        await self._change(self._group.delete)
+
+
+class Batch(Sequence["Lease"]):
+    """What a fetch gave: a sequence of leases."""
+
+    __slots__ = ("_batch", "_handle")
+
+    def __init__(self, batch: _rheo.Batch, handle: _Settling) -> None:
+        self._batch, self._handle = batch, handle
+
+    def __len__(self) -> int:
+        return len(self._batch)
+
+    @overload
+    def __getitem__(self, index: int) -> "Lease": ...
+    @overload
+    def __getitem__(self, index: slice) -> "list[Lease]": ...
+    def __getitem__(self, index: int | slice) -> "Lease | list[Lease]":
+        if isinstance(index, slice):
+            return [Lease(lease, self._handle) for lease in self._batch[index]]
+        return Lease(self._batch[index], self._handle)
+
+    def __iter__(self) -> "Iterator[Lease]":
+        return (Lease(lease, self._handle) for lease in self._batch)
+
+    def __repr__(self) -> str:
+        return repr(self._batch).replace("rheo.Batch", "rheo.aio.Batch")
+
+    def payloads(self) -> list[Any]:
+        """The payloads of all events, decoded."""
+        return self._batch.payloads()
+
+    def events(self) -> list[Event]:
+        """The events."""
+        return self._batch.events()
+
+    def tokens(self) -> list[str]:
+        """The tokens of all leases."""
+        return self._batch.tokens()
+
+    async def ack(self) -> list[RheoError | None]:
+        """Acks all; see `rheo.Batch.ack`."""
+        return await self._handle._settle(self._batch.ack)
+
+    async def retry(self, reason: object = None, *, delay_ms: int | None = None) -> list[RheoError | None]:
+        """Retries all; see `rheo.Batch.retry`."""
+        return await self._handle._settle(self._batch.retry, reason, delay_ms=delay_ms)
+
+    async def reject(self, reason: object = None) -> list[RheoError | None]:
+        """Rejects all; see `rheo.Batch.reject`."""
+        return await self._handle._settle(self._batch.reject, reason)
+
+    async def release(self) -> list[RheoError | None]:
+        """Releases all; see `rheo.Batch.release`."""
+        return await self._handle._settle(self._batch.release)
+
+    async def renew(self, lease_ms: int | None = None) -> "list[Lease | RheoError]":
+        """Renews all; see `rheo.Batch.renew`."""
+        results = await self._handle._settle(self._batch.renew, lease_ms)
+        return [Lease(result, self._handle) if isinstance(result, _rheo.Lease) else result for result in results]
+
+
+class Lease:
+    """A claim on one delivery. What it says and does is as in `rheo.Lease`."""
+
+    __slots__ = ("_handle", "_lease")
+
+    def __init__(self, lease: _rheo.Lease, handle: _Settling) -> None:
+        self._lease, self._handle = lease, handle
+
+    @property
+    def lease_id(self) -> str:
+        """The fence: 32 hexadecimal digits, kept by renew."""
+        return self._lease.lease_id
+
+    @property
+    def receipt(self) -> str:
+        """The backend's own identity of the claim."""
+        return self._lease.receipt
+
+    @property
+    def stream(self) -> str:
+        """The stream's name."""
+        return self._lease.stream
+
+    @property
+    def group(self) -> str:
+        """The group's name."""
+        return self._lease.group
+
+    @property
+    def event(self) -> Event:
+        """The event."""
+        return self._lease.event
+
+    @property
+    def consumer_id(self) -> str:
+        """Who holds it."""
+        return self._lease.consumer_id
+
+    @property
+    def attempt(self) -> int:
+        """1 on first delivery."""
+        return self._lease.attempt
+
+    @property
+    def lease_ms(self) -> int:
+        """How long it lasts from the claim or a renewal, in milliseconds."""
+        return self._lease.lease_ms
+
+    @property
+    def leased_at(self) -> datetime:
+        """When it was claimed."""
+        return self._lease.leased_at
+
+    @property
+    def expires_at(self) -> datetime:
+        """When it expires. Informational: the backend's own deadline counts."""
+        return self._lease.expires_at
+
+    @property
+    def token(self) -> str:
+        """A text by which whoever reaches the same store can settle it."""
+        return self._lease.token
+
+    def __repr__(self) -> str:
+        return repr(self._lease).replace("rheo.Lease", "rheo.aio.Lease")
+
+    def __reduce__(self) -> Any:
+        return self._lease.__reduce__()
+
+    async def ack(self) -> None:
+        """Done; see `rheo.Lease.ack`."""
+        await self._handle._settle(self._lease.ack)
+
+    async def retry(self, reason: object = None, *, delay_ms: int | None = None) -> None:
+        """Again, after a delay; see `rheo.Lease.retry`."""
+        await self._handle._settle(self._lease.retry, reason, delay_ms=delay_ms)
+
+    async def reject(self, reason: object = None) -> None:
+        """Never again: a dead letter; see `rheo.Lease.reject`."""
+        await self._handle._settle(self._lease.reject, reason)
+
+    async def release(self) -> None:
+        """Given back unworked; see `rheo.Lease.release`."""
+        await self._handle._settle(self._lease.release)
+
+    async def renew(self, lease_ms: int | None = None) -> "Lease":
+        """The lease with a new deadline; see `rheo.Lease.renew`."""
+        return Lease(await self._handle._settle(self._lease.renew, lease_ms), self._handle)
+
+
+class EventIterator(AsyncIterator[Event]):
+    """Pages through what a query finds, as it is asked for."""
+
+    __slots__ = ("_begin", "_coming", "_events", "_handle", "_here")
+
+    def __init__(self, begin: Callable[[], _rheo.EventIterator], handle: _Base) -> None:
+        self._begin, self._handle = begin, handle
+        self._events: _rheo.EventIterator | None = None
+        self._here: list[Event] = []
+        self._coming: Future[list[Event]] | None = None
+
+    def __repr__(self) -> str:
+        return "<rheo.aio.EventIterator>"
+
+    async def __anext__(self) -> Event:
+        if not self._here:
+            self._here = await self._next_chunk()
+            self._here.reverse()
+        if not self._here:
+            raise StopAsyncIteration
+        return self._here.pop()
+
+    async def _next_chunk(self) -> list[Event]:
+        # What a cancelled step had asked for is there for the next one.
+        coming = self._coming = self._coming or self._handle._threads.submit(self._more)
+        await asyncio.wait([asyncio.wrap_future(coming)])
+        self._coming = None
+        return coming.result()
+
+    def _more(self) -> list[Event]:
+        if self._events is None:
+            self._events = self._begin()
+        return list(itertools.islice(self._events, _CHUNK))
+
+
+def _plain(lease: "Lease | str") -> _rheo.Lease | str:
+    """A lease as the native module takes it; what is neither is refused there."""
+    return lease._lease if isinstance(lease, Lease) else lease
+
+
+def _plain_many(leases: "Batch | Iterable[Lease | str]") -> "_rheo.Batch | Iterable[_rheo.Lease | str]":
+    if isinstance(leases, Batch):
+        return leases._batch
+    # A text is no list of leases, and what is not iterable is nothing at all: both are refused there.
+    return (
+        [_plain(lease) for lease in leases] if isinstance(leases, Iterable) and not isinstance(leases, str) else leases
+    )
+
+
+def _release(fetched: tuple[_rheo.Batch, float | None]) -> None:
+    fetched[0].release()
+
+
+class _Bridge:
+    """How wakers, which run on any thread, reach the waits of one event loop: through a socket that the loop reads."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.waits: set[_Wait] = set()
+        self.native = _rheo.Bridge()
+        loop.add_reader(self.native.fileno(), self._woken)
+
+    def _woken(self) -> None:
+        self.native.drain()
+        for wait in self.waits:
+            if wait.watch is not None and wait.watch.take():
+                wait.wake()
+
+    @staticmethod
+    def of(loop: asyncio.AbstractEventLoop) -> "_Bridge | None":
+        """The loop's, while somebody waits there; None where the loop cannot read sockets."""
+        bridge = _BRIDGES.get(loop)
+        if bridge is None:
+            try:
+                bridge = _BRIDGES[loop] = _Bridge(loop)
+            except (AttributeError, NotImplementedError):
+                return None
+        return bridge
+
+    def leave(self, wait: "_Wait", loop: asyncio.AbstractEventLoop) -> None:
+        """Takes a wait out. The last one takes the bridge with it, so that no loop keeps anything of ours."""
+        self.waits.discard(wait)
+        if not self.waits:
+            _BRIDGES.pop(loop, None)
+            if not loop.is_closed():
+                loop.remove_reader(self.native.fileno())
+
+
+_BRIDGES: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Bridge]" = weakref.WeakKeyDictionary()
+
+
+class _Wait:
+    """One fetch that waits in an event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, group: _rheo.Group, partitions: Partitions | None) -> None:
+        self.is_woken = False
+        self._loop, self._group, self._partitions = loop, group, partitions
+        self._future: asyncio.Future[None] | None = None
+        self._bridge: _Bridge | None = None
+        self.watch: _rheo.Watch | None = None
+
+    def __enter__(self) -> Self:
+        self._bridge = _Bridge.of(self._loop)
+        if self._bridge is not None:
+            self._bridge.waits.add(self)
+            try:
+                self.watch = self._group._watch(self._bridge.native, self._partitions)
+            except BaseException:
+                self._bridge.leave(self, self._loop)
+                raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.watch is not None:
+            self.watch.close()
+        if self._bridge is not None:
+            self._bridge.leave(self, self._loop)
+
+    def wake(self) -> None:
+        """Ends the wait, or the next one."""
+        self.is_woken = True
+        if self._future is not None and not self._future.done():
+            self._future.set_result(None)
+
+    async def for_at_most(self, seconds: float) -> None:
+        """Waits until woken, or so long."""
+        if self.is_woken or (self.watch is not None and self.watch.take()):
+            return
+        if self.watch is None:
+            seconds = min(seconds, _POLL)
+        self._future = self._loop.create_future()
+        timer = self._loop.call_later(seconds, self.wake)
+        try:
+            await self._future
+        finally:
+            timer.cancel()
+            self._future = None

@@ -1,0 +1,1 @@
+"""The Python package as the scenarios see it."""

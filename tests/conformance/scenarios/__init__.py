@@ -1,0 +1,1 @@
+"""Runs the scenarios of ../*.json on any surface that Python can call."""
