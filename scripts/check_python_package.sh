@@ -36,7 +36,7 @@ assert importlib.metadata.version("rheo") == rheo.__version__
 assert rheo.FEATURES == ["memory", "journal"], rheo.FEATURES
 assert "site-packages" in rheo.__file__, rheo.__file__
 for module in (rheo, rheo.aio):
-    assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(module, extraglobs={"rheo": rheo}).failed == 0
 with rheo.open("journal:./data") as db:
     db.create_stream("orders")
     db.create_group("orders", "billing")
@@ -65,7 +65,7 @@ exported=$(nm -D --defined-only "$place"/unpacked/rheo/_rheo*.so | awk '{print $
 [[ $exported == PyInit__rheo ]] || fail "the module exports: $exported"
 try "$(environment wheel "$wheel")"
 
-.venv/bin/maturin sdist --quiet -m bindings/python/Cargo.toml -o "$place/dist"
+.venv/bin/maturin sdist -m bindings/python/Cargo.toml -o "$place/dist"
 archive=$(echo "$place"/dist/rheo-*.tar.gz)
 echo "$(basename "$archive"), $(stat -c %s "$archive") bytes"
 try "$(environment archive "$archive")"

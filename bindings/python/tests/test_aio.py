@@ -81,7 +81,7 @@ def test_everything_of_the_plain_api_is_there(name: str) -> None:
     plain, mirror = getattr(rheo, name), getattr(rheo.aio, name)
     public = {each for each in vars(plain) if not each.startswith("_")}
     assert public <= set(dir(mirror))
-    at_once = {"stream", "group", "capabilities", "query_stream", "payloads", "events", "tokens"}
+    at_once = {"stream", "group", "capabilities", "query_stream", "payloads", "events", "tokens", "index", "count"}
     for each in public:
         method = inspect.getattr_static(mirror, each)
         if callable(getattr(plain, each)) and each not in at_once:
@@ -253,7 +253,7 @@ def test_hundreds_wait_at_once_without_threads(kind: str, tmp_path: Path) -> Non
             for _ in range(20):
                 await asyncio.sleep(0)
             if kind == "memory":
-                assert threading.active_count() == before
+                assert threading.active_count() <= before
             await db.append_batch("s", list(range(300)))
             batches = await asyncio.gather(*waiters)
             assert sorted(batch.payloads()[0] for batch in batches) == list(range(300))

@@ -7,6 +7,7 @@ ended, what is still open is flushed and closed.
 import atexit
 
 # Whoever registers last is called first, and the threads of pools must be woken before the pools wait for them.
+import concurrent.futures.thread  # noqa: F401
 import threading
 
 from ._rheo import close_all, interrupt_waits
