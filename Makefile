@@ -3,16 +3,20 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-crash bench bench-python fuzz lib install uninstall dist docs header fmt clean
 
+# The demo's own environment: the package as users install it, and what draws.
+demo_python := build/demo-python/bin/python
+
 # Where `install` puts things; see scripts/install.sh.
 export PREFIX LIBDIR DESTDIR
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
-demo: lib ## the main job: a week of earthquakes in a journal, from C to C++, with a kill -9 in the middle
+demo: lib build/set-up-demo ## the main job: a week of earthquakes in a journal, C, C++ and Python, a kill -9 in the middle
 	@scripts/compile.sh build/demo/ingest release demo/ingest.c demo/json.c
 	@scripts/compile.sh build/demo/consume release demo/consume.cpp demo/json.c
-	@demo/run.sh build/demo
+	@[ ! -x $(demo_python) ] || $(demo_python) -m pip install --quiet --disable-pip-version-check ./bindings/python
+	@demo/run.sh build/demo $(wildcard $(demo_python))
 
 test: build/set-up-test ## everything: layout, lints, Rust tests, scenarios, C and C++ programs, the demo
 	@scripts/test.sh $(STAGES)

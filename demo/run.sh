@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # The story that `make demo` tells: a week of earthquakes is put into a journal by one program and consumed by another,
-# which is killed in the middle and started again. What comes of it must be what comes of it without a kill.
+# which is killed in the middle and started again. What comes of it must be what comes of it without a kill. Then a third
+# program, in Python, draws the week from the same journal.
 #
-#     demo/run.sh PROGRAMS        the folder with the programs `ingest` and `consume`
+#     demo/run.sh PROGRAMS [PYTHON]     the folder with the programs `ingest` and `consume`; a Python with rheo and matplotlib
 set -euo pipefail
 
-programs=${1:?usage: demo/run.sh PROGRAMS}
+programs=${1:?usage: demo/run.sh PROGRAMS [PYTHON]}
+python=${2:-}
 file=$(dirname "${BASH_SOURCE[0]}")/earthquakes.ndjson
 alerts_before_the_kill=10
 consumer=
@@ -68,3 +70,11 @@ diff <(alerts "$wanted") <(uniq "$place/given.txt") ||
     fail 'The alerts are not those without the kill; see above (< without, > with it).'
 printf '\nKilled or not, the tables are equal. No alert is missing; given twice, for the kill came in between: %d.\n' \
     "$(uniq -d "$place/given.txt" | wc -l)"
+
+if [[ -n $python ]]; then
+    printf '\nThe same journal, in Python, by a group of its own; and once more:\n'
+    for time in first again; do
+        printf '  %s: ' "$time"
+        "$python" "$(dirname "${BASH_SOURCE[0]}")/map.py" "$place/killed" "$programs/week.png"
+    done
+fi

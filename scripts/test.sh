@@ -95,7 +95,6 @@ after=build stage scenarios-c-journal \
     python3 tests/conformance/run_c_abi.py --library "$debug/librheo.so" --backend 'journal:{place}/{number}?sync=never'
 after=build stage programs scripts/check_programs.sh
 after=build-shipped stage bench-builds scripts/compile.sh build/bench/abi release bench/abi.c
-after=build-shipped stage readme scripts/check_readme.py
 after=build-shipped stage install scripts/check_install.sh
 stage dist scripts/check_dist.sh
 after=build-shipped stage examples scripts/check_examples.sh
@@ -110,6 +109,7 @@ for backend in memory: flaky:memory: 'journal:{place}/{number}?sync=never'; do
     after=python-build stage "scenarios-python-$name" \
         .venv/bin/python tests/conformance/run_python.py --backend "$backend"
 done
+after=python-build stage readme scripts/check_readme.py
 after=python-build stage python-types scripts/check_python_types.sh .venv/bin/python
 after=python-build stage python-tests .venv/bin/python -m pytest --rootdir bindings/python -c bindings/python/pyproject.toml \
     bindings/python/tests
