@@ -32,7 +32,6 @@ use crate::telemetry::{At, Telemetry, TelemetryName};
 use crate::timestamp::Timestamp;
 use crate::wait::Parker;
 use std::fmt;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
@@ -115,7 +114,10 @@ fn open_journal(url: &str, rest: &str, options: &mut OpenOptions) -> Result<Arc<
     options.check()?;
     let journal = options.journal.with_defaults(is_read_only);
     let clock = Clock::new(options.clock);
-    Ok(Arc::new(MemoryBackend::open_journal(Arc::new(SystemFiles), Path::new(path), journal, clock)?))
+    // Files are opened by it later, too, when the process may have gone elsewhere.
+    let path = std::path::absolute(path)
+        .map_err(|error| Error::invalid(format!("{path:?} is no path: {error}; give an absolute one")))?;
+    Ok(Arc::new(MemoryBackend::open_journal(Arc::new(SystemFiles), &path, journal, clock)?))
 }
 
 fn lacking(scheme: &str, feature: &str) -> Error {
@@ -227,6 +229,14 @@ impl Instance {
     /// Whether it was closed.
     pub fn is_closed(&self) -> bool {
         self.operations.closed.load(Ordering::Acquire)
+    }
+
+    /// Whether this handle may be used, here and now. Asks nobody.
+    ///
+    /// # Errors
+    /// `closed`, `forked`.
+    pub fn check(&self) -> Result<()> {
+        self.operations.usable().map(drop)
     }
 
     /// Whether the store answers.

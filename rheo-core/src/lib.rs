@@ -89,7 +89,7 @@ pub use instance::{Instance, WeakInstance, get, open};
 pub use lag::{Lag, PartitionLag};
 pub use lease::{Lease, LeaseContext, LeaseId, LeaseToken};
 pub use lock::set_before_wait;
-pub use options::{JournalOptions, OpenOptions};
+pub use options::{HostData, JournalOptions, OpenOptions};
 pub use query::run::{EventStream, Page};
 pub use query::{Condition, Direction, Matcher, Operator, OrderField, Query};
 pub use replay::{Replay, ReplayOptions, ResetOptions};

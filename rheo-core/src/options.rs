@@ -7,6 +7,9 @@ use crate::group;
 use crate::limits;
 use crate::telemetry::Telemetry;
 use crate::timestamp::Timestamp;
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
 
 /// How an instance is opened (contract, section 3, "Instance").
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +30,40 @@ pub struct OpenOptions {
     pub telemetry: Option<Telemetry>,
     /// How a journal stores what it is given; not for other backends.
     pub journal: JournalOptions,
+    /// What the host language keeps with the instance: found wherever the instance is.
+    pub host: Option<HostData>,
 }
+
+/// Something of a host language's, of which the library knows nothing.
+#[derive(Clone)]
+pub struct HostData(Arc<dyn Any + Send + Sync>);
+
+impl HostData {
+    /// Keeps this.
+    pub fn new<T: Any + Send + Sync>(data: Arc<T>) -> HostData {
+        HostData(data)
+    }
+
+    /// What is kept, if it is of this type.
+    pub fn get<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        Arc::clone(&self.0).downcast().ok()
+    }
+}
+
+impl fmt::Debug for HostData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HostData")
+    }
+}
+
+/// The same thing.
+impl PartialEq for HostData {
+    fn eq(&self, other: &HostData) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for HostData {}
 
 /// How a journal stores what it is given (docs/durability.md). What is missing is as the default says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +110,7 @@ impl Default for OpenOptions {
             clock: ClockOption::System,
             telemetry: None,
             journal: JournalOptions::default(),
+            host: None,
         }
     }
 }

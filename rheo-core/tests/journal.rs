@@ -135,3 +135,34 @@ fn a_journal_that_vanishes_is_told() {
     assert_eq!(code(db.append("orders", &Append::json("3"))), ErrorCode::Poisoned);
     assert_eq!(db.read("orders", ReadOptions::default()).unwrap().len(), 1);
 }
+
+#[test]
+fn a_registry_without_its_end_is_damage_where_streams_have_events() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("journal");
+    filled(&path).close().unwrap();
+    let registry = path.join("registry/00000000000000000000.log");
+    // Only the header is left: as if no stream had ever been made.
+    fs::OpenOptions::new().write(true).open(&registry).unwrap().set_len(64).unwrap();
+    let before = contents(&path.join("streams"));
+    for mode in ["", "?mode=ro"] {
+        let error = open(&format!("{}{mode}", url(&path)), OpenOptions::new()).err().unwrap();
+        assert_eq!(error.code(), ErrorCode::Corrupt);
+        assert!(error.message().contains("registry"), "{error}");
+    }
+    assert_eq!(contents(&path.join("streams")), before);
+}
+
+#[test]
+fn a_stream_that_is_deleted_while_it_is_synced_poisons_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let db = open(&url(place.path()), OpenOptions::new().sync(SyncPolicy::Interval(1))).unwrap();
+    for _ in 0..200 {
+        db.create_stream("s", StreamOptions::default()).unwrap();
+        for _ in 0..20 {
+            db.append("s", &Append::json("1")).unwrap();
+        }
+        db.delete_stream("s", true).unwrap();
+    }
+    db.close().unwrap();
+}

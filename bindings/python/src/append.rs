@@ -8,7 +8,7 @@ use crate::{encode, time};
 use pyo3::PyTraverseError;
 use pyo3::gc::PyVisit;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use rheo_core::{AppendOptions, Encoding, Timestamp};
 use std::cell::Cell;
 
@@ -230,14 +230,21 @@ pub fn many<'py>(
     if items.is_instance_of::<PyString>() || items.is_instance_of::<PyDict>() || codec::is_bytes_like(items) {
         return Err(wrong_type("items", "a list (or another iterable) of payloads", items));
     }
+    // One more than there may be, so that an endless iterable is refused like one that is too long.
+    const MOST: usize = rheo_core::limits::MAX_BATCH_ITEMS + 1;
     let items: Vec<Bound<'py, PyAny>> = match (items.cast_exact::<PyList>(), items.cast_exact::<PyTuple>()) {
-        (Ok(list), _) => list.iter().collect(),
-        (_, Ok(tuple)) => tuple.iter().collect(),
+        (Ok(list), _) => list.iter().take(MOST).collect(),
+        (_, Ok(tuple)) => tuple.iter().take(MOST).collect(),
         _ => items
             .try_iter()
             .map_err(|_| wrong_type("items", "a list (or another iterable) of payloads", items))?
+            .take(MOST)
             .collect::<PyResult<_>>()?,
     };
+    if items.len() == MOST {
+        let most = rheo_core::limits::MAX_BATCH_ITEMS;
+        return Err(invalid(py, format!("the batch has more than {most} items, which is the most: split it")));
+    }
     with_buffer(|buffer| {
         let shared = shared.read(buffer)?;
         let encoded = items
@@ -321,5 +328,20 @@ fn with_buffer<T>(use_it: impl FnOnce(&mut Vec<u8>) -> T) -> T {
             place.set(buffer);
         }
         result
+    })
+}
+
+/// What an append would store of a payload, for those who append it later: the bytes and their tag.
+#[pyfunction]
+#[pyo3(signature = (instance, payload, encoding))]
+pub fn encoded<'py>(
+    instance: &Bound<'py, crate::instance::Instance>,
+    payload: Given<'_, 'py>,
+    encoding: Maybe<'_, 'py>,
+) -> PyResult<(Bound<'py, PyBytes>, &'static str)> {
+    with_buffer(|buffer| {
+        let codec = instance.get().codec();
+        let (payload, tag) = codec::encode(codec, "payload", payload, event::tag(encoding)?, buffer)?;
+        Ok((PyBytes::new(instance.py(), payload.bytes(buffer)), tag.name()))
     })
 }

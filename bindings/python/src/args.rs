@@ -49,6 +49,15 @@ pub fn partition(what: &str, given: Given<'_, '_>) -> PyResult<u32> {
     })
 }
 
+/// How many partitions: what is out of range stays out of range, so that creating the stream says so.
+pub fn partition_count(given: Given<'_, '_>) -> PyResult<u32> {
+    let value = whole("partition_count", given)?;
+    u32::try_from(value).map_err(|_| {
+        let message = format!("partition_count is {value}; it takes 1 to 65,536");
+        raised(given.py(), &Error::new(ErrorCode::InvalidPartitionCount, message))
+    })
+}
+
 /// A set of partitions that may be missing: any iterable of whole numbers.
 pub fn partitions(given: Maybe<'_, '_>) -> PyResult<Option<Vec<u32>>> {
     let Some(given) = given else { return Ok(None) };

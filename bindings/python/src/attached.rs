@@ -40,8 +40,9 @@ fn before_wait() {
     WORK.with(|work| {
         if work.is_inside.get() && work.saved.get().is_null() {
             // SAFETY: inside `attached` and with nothing saved, this thread holds the interpreter. What runs until it is
-            // taken again is the library, which touches no Python object: `attached` takes only work that is `Ungil`,
-            // and a telemetry hook goes through `in_python`.
+            // taken again is the library, which touches no Python object and drops none (pyo3 still counts the thread as
+            // attached, and would not put a drop off): events, leases and watches hold none, a telemetry hook goes through
+            // `in_python`, and the instance that holds the hook is kept by whoever called.
             work.saved.set(unsafe { ffi::PyEval_SaveThread() });
         }
     });
@@ -98,6 +99,7 @@ pub fn in_python(code: impl FnOnce(Python<'_>)) {
     WORK.with(|work| {
         if !work.is_inside.get() {
             // A thread of the library's, or one that is `detached`.
+            exit::stay_away_at_the_end();
             return Python::attach(code);
         }
         work.take_again();

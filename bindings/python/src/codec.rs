@@ -2,13 +2,12 @@
 
 use crate::args::Given;
 use crate::errors::wrong_type;
-use crate::{decode, encode};
+use crate::{decode, encode, exit};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 use rheo_core::{Encoding, Event};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex};
 
 /// An encoder and a decoder that an instance was opened with.
 pub struct Custom {
@@ -21,23 +20,20 @@ pub struct Custom {
 /// None: the package's own. Costs the usual case no counting of references.
 pub type Codec = Option<Arc<Custom>>;
 
-/// Those of named instances, so that `get` finds an instance as it was opened.
-static NAMED: Mutex<Option<HashMap<String, Weak<Custom>>>> = Mutex::new(None);
-
-/// Keeps the codec of a named instance.
-pub fn name(name: &str, codec: &Codec) {
-    let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
-    let named = named.get_or_insert_default();
-    named.retain(|_, codec| codec.strong_count() > 0);
-    match codec {
-        Some(codec) => named.insert(name.to_owned(), Arc::downgrade(codec)),
-        None => named.remove(name),
-    };
+/// What goes with an instance, wherever it is found: `get` by name gives it as it was opened.
+#[derive(Default)]
+pub struct Opened {
+    pub codec: Codec,
+    /// The telemetry hook's callable, let go when the instance is closed: it may refer to the instance.
+    pub hook: Hook,
 }
 
-/// The codec that a named instance was opened with.
-pub fn named(name: &str) -> Codec {
-    NAMED.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.get(name)?.upgrade()
+/// A callable that can be taken away.
+pub type Hook = Arc<Mutex<Option<Arc<Py<PyAny>>>>>;
+
+/// What goes with this instance.
+pub fn of(instance: &rheo_core::Instance) -> Arc<Opened> {
+    instance.options().host.as_ref().and_then(rheo_core::HostData::get).unwrap_or_default()
 }
 
 /// Where the bytes of a payload are.
@@ -120,6 +116,7 @@ fn copy(value: &Bound<'_, PyAny>, buffer: &mut Vec<u8>) -> PyResult<()> {
 
 #[cold]
 fn dumped(py: Python<'_>, dumps: &Py<PyAny>, what: &str, value: Given<'_, '_>, buffer: &mut Vec<u8>) -> PyResult<()> {
+    let _callback = exit::callback(py);
     let dumped = dumps.bind(py).call1((value,))?;
     if let Ok(bytes) = dumped.cast::<PyBytes>() {
         buffer.extend_from_slice(bytes.as_bytes());
@@ -138,7 +135,10 @@ pub fn decode<'py>(py: Python<'py>, codec: &Codec, event: &Event) -> PyResult<Bo
         return Ok(PyBytes::new(py, payload).into_any());
     }
     match codec.as_deref().and_then(|custom| custom.loads.as_ref()) {
-        Some(loads) => loads.bind(py).call1((PyBytes::new(py, payload),)),
+        Some(loads) => {
+            let _callback = exit::callback(py);
+            loads.bind(py).call1((PyBytes::new(py, payload),))
+        }
         None => decode::json(py, "the payload", payload).map_err(|error| of_event(py, error, event)),
     }
 }

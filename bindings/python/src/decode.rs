@@ -143,7 +143,7 @@ impl<'a, 'py> Parser<'a, 'py> {
     /// Goes past an opening bracket.
     fn enter(&mut self, depth: usize) -> Parsed<()> {
         if depth == MAX_DEPTH {
-            return Err(Fault::At(self.at, "no deeper level: 500 are taken"));
+            return Err(Fault::At(self.at, "no deeper level: 200 are taken"));
         }
         self.at += 1;
         Ok(())

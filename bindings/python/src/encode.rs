@@ -11,7 +11,8 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use std::fmt::Write as _;
 
 /// How deep lists and dicts may lie in each other, in what is encoded and what is decoded. Also what ends a cycle.
-pub const MAX_DEPTH: usize = 500;
+/// Each level is a frame on the stack of a thread, which may have as little as 128 KiB.
+pub const MAX_DEPTH: usize = 200;
 
 /// Appends the JSON of a value to `out`; `what` is the argument's name.
 ///

@@ -1,12 +1,11 @@
 //! Events.
 
 use crate::args::{self, Given};
-use crate::attached::detached;
+use crate::attached::{attached, detached};
 use crate::codec::{self, Codec};
 use crate::errors::invalid;
 use crate::{decode, time};
 use pyo3::PyTraverseError;
-use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::gc::PyVisit;
 use pyo3::prelude::*;
@@ -14,7 +13,6 @@ use pyo3::types::{PyBool, PyBytes, PyMemoryView, PyTuple};
 use rheo_core::{Encoding, EventParts, EventStream, Timestamp, limits};
 use std::ffi::{c_int, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::ptr::null_mut;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// One immutable event of a partition. Made by appends, reads, queries and fetches.
@@ -344,27 +342,14 @@ impl Data {
     /// # Safety
     /// Called by the interpreter only, as its buffer protocol says.
     unsafe fn __getbuffer__(slf: &Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
-        if view.is_null() {
-            return Err(PyBufferError::new_err("there is no view to fill"));
-        }
         let bytes = slf.get().0.payload();
         let len = isize::try_from(bytes.len()).expect("a payload has at most 16 MiB");
-        // SAFETY: `view` is the interpreter's, not null. The bytes never change (readonly is said) and stay where they are
+        // SAFETY: `view` is the interpreter's. The bytes never change (readonly is said) and stay where they are
         // as long as the event lives, which this object keeps, which the view keeps.
         let filled = unsafe {
             ffi::PyBuffer_FillInfo(view, slf.as_ptr(), bytes.as_ptr().cast_mut().cast::<c_void>(), len, 1, flags)
         };
         if filled == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
-    }
-
-    /// # Safety
-    /// Called by the interpreter only, as its buffer protocol says.
-    #[allow(clippy::unused_self)]
-    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
-        if !view.is_null() {
-            // SAFETY: `view` is the interpreter's; nothing of it is ours to free.
-            unsafe { (*view).internal = null_mut() };
-        }
     }
 }
 
@@ -380,12 +365,13 @@ impl Data {
 #[pyclass(frozen, module = "rheo")]
 pub struct EventIterator {
     events: Mutex<EventStream>,
+    instance: rheo_core::Instance,
     codec: Codec,
 }
 
 impl EventIterator {
-    pub fn new(events: EventStream, codec: &Codec) -> EventIterator {
-        EventIterator { events: Mutex::new(events), codec: codec.clone() }
+    pub fn new(events: EventStream, instance: &rheo_core::Instance, codec: &Codec) -> EventIterator {
+        EventIterator { events: Mutex::new(events), instance: instance.clone(), codec: codec.clone() }
     }
 }
 
@@ -396,6 +382,8 @@ impl EventIterator {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Event>> {
+        // In a forked child the lock may be held for ever.
+        attached(py, || self.instance.check())?;
         let next = || self.events.lock().unwrap_or_else(PoisonError::into_inner).next().transpose();
         Ok(detached(py, next)?.map(|event| Event::new(event, &self.codec)))
     }

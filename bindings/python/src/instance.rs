@@ -5,7 +5,7 @@
 use crate::append::{self, Options};
 use crate::args::{self, Given, Maybe};
 use crate::attached::{attached, detached};
-use crate::codec::{self, Codec, Custom};
+use crate::codec::{self, Codec, Custom, Hook, Opened};
 use crate::errors::{does_not_pickle, raised, wrong_type};
 use crate::event::{Event, EventIterator};
 use crate::exit;
@@ -17,9 +17,8 @@ use crate::stream::Stream;
 use crate::{telemetry, time, values, wait};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use rheo::handle::partition_count as any_partition_count;
-use rheo_core::{FetchOptions, OpenOptions, StreamOptions};
-use std::sync::Arc;
+use rheo_core::{FetchOptions, HostData, OpenOptions, StreamOptions};
+use std::sync::{Arc, PoisonError};
 
 /// Opens an instance.
 ///
@@ -109,16 +108,14 @@ pub fn open(
     if let Some(given) = sync_settles {
         set("sync_settles", Some(args::boolean("sync_settles", given)?.to_string()))?;
     }
+    let hook = Hook::default();
     let durations = telemetry_durations.map_or(Ok(true), |given| args::boolean("telemetry_durations", given))?;
     if let Some(callable) = telemetry {
-        options = options.telemetry(telemetry::hook(callable, durations)?);
+        options = options.telemetry(telemetry::hook(callable, durations, &hook)?);
     }
     let codec = custom(dumps, loads)?;
-    let named = options.name.clone();
+    options.host = Some(HostData::new(Arc::new(Opened { codec: codec.clone(), hook })));
     let instance = detached(py, move || rheo_core::open(url, options))?;
-    if let Some(name) = named {
-        codec::name(&name, &codec);
-    }
     exit::note_opened(&instance);
     Ok(Instance { instance, codec })
 }
@@ -155,7 +152,10 @@ fn custom(dumps: Option<Bound<'_, PyAny>>, loads: Option<Bound<'_, PyAny>>) -> P
 #[pyo3(name = "get")]
 pub fn find(name: Given<'_, '_>) -> PyResult<Option<Instance>> {
     let name = args::text("name", name)?;
-    Ok(rheo_core::get(name).map(|instance| Instance { instance, codec: codec::named(name) }))
+    Ok(rheo_core::get(name).map(|instance| {
+        let codec = codec::of(&instance).codec.clone();
+        Instance { instance, codec }
+    }))
 }
 
 /// One opened backend: streams, groups, events and leases, all by name. Made by `rheo.open`.
@@ -184,6 +184,10 @@ pub struct Instance {
 }
 
 impl Instance {
+    pub fn codec(&self) -> &Codec {
+        &self.codec
+    }
+
     fn at_group(&self, stream: Given<'_, '_>, group: Given<'_, '_>) -> PyResult<Group> {
         let (stream_name, group_name) = (args::text("stream", stream)?, args::text("group", group)?);
         let group = self.instance.group(stream_name, group_name).map_err(|error| raised(stream.py(), &error))?;
@@ -193,7 +197,7 @@ impl Instance {
     fn at_stream(&self, stream: Given<'_, '_>) -> PyResult<Stream> {
         let name = args::text("stream", stream)?;
         let found = self.instance.stream(name).map_err(|error| raised(stream.py(), &error))?;
-        Ok(Stream { stream: found, codec: self.codec.clone() })
+        Ok(Stream { stream: found, instance: self.instance.clone(), codec: self.codec.clone() })
     }
 }
 
@@ -280,7 +284,11 @@ impl Instance {
     ///     >>> db.close()
     ///     >>> db.close()
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        detached(py, || self.instance.close())
+        let closed = detached(py, || self.instance.close());
+        // Dropped when the lock is let go: it may run code of Python's.
+        let hook = codec::of(&self.instance).hook.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(hook);
+        closed
     }
 
     /// Returns when the store answers.
@@ -414,7 +422,7 @@ impl Instance {
     #[pyo3(signature = (stream, partition_count=None))]
     fn create_stream(&self, py: Python<'_>, stream: Given<'_, '_>, partition_count: Maybe<'_, '_>) -> PyResult<()> {
         let name = args::text("stream", stream)?;
-        let count = args::optional_number("partition_count", partition_count)?.map_or(1, any_partition_count);
+        let count = partition_count.map_or(Ok(1), args::partition_count)?;
         detached(py, || self.instance.create_stream(name, StreamOptions::partitions(count)))
     }
 
@@ -605,7 +613,7 @@ impl Instance {
     ///
     /// Raises:
     ///     TypeError: The payload holds a type that JSON lacks; the text names the place.
-    ///     InvalidArgument: It holds a NaN, an infinity or a lone surrogate, or lies deeper than 500 levels; a naive
+    ///     InvalidArgument: It holds a NaN, an infinity or a lone surrogate, or lies deeper than 200 levels; a naive
     ///         `datetime`.
     ///     PayloadTooLarge: It has more than `max_payload_bytes`.
     ///     InvalidPartition: The stream has no such partition.

@@ -60,10 +60,8 @@ impl Lease {
         &self.of.leases[self.index as usize]
     }
 
-    /// What makes it this claim and no other.
-    fn claim(&self) -> (LeaseId, &str, &str, u32, u64) {
-        let token = self.lease().token();
-        (token.lease_id(), token.stream(), token.group(), token.partition(), token.sequence())
+    fn claim(&self) -> Claim<'_> {
+        claim(self.lease())
     }
 
     /// This lease as it is after a renewal.
@@ -423,8 +421,8 @@ impl Batch {
     }
 
     fn position(&self, value: Given<'_, '_>) -> Option<usize> {
-        let wanted = value.cast::<Lease>().ok()?.get();
-        (0..self.leases().len()).find(|index| Lease::at(&self.0, *index).claim() == wanted.claim())
+        let wanted = value.cast::<Lease>().ok()?.get().claim();
+        self.leases().iter().position(|lease| claim(lease) == wanted)
     }
 
     fn settle<'py>(&self, py: Python<'py>, settle: &Settle<'_>) -> PyResult<Bound<'py, PyList>> {
@@ -468,6 +466,8 @@ impl Batch {
     ///
     /// Args:
     ///     value: A lease.
+    ///     start: Look from this position on.
+    ///     stop: Look up to, but not including, this position.
     ///
     /// Raises:
     ///     ValueError: The batch does not have it.
@@ -480,8 +480,13 @@ impl Batch {
     ///     ...     batch = db.fetch("orders", "billing")
     ///     ...     batch.index(batch[1])
     ///     1
-    fn index(&self, value: Given<'_, '_>) -> PyResult<usize> {
-        self.position(value).ok_or_else(|| PyValueError::new_err("the batch does not have it"))
+    #[pyo3(signature = (value, start=0, stop=isize::MAX, /))]
+    fn index(&self, value: Given<'_, '_>, start: isize, stop: isize) -> PyResult<usize> {
+        let len = self.leases().len();
+        let place = |at: isize| if at < 0 { len.saturating_sub(at.unsigned_abs()) } else { at.unsigned_abs() };
+        self.position(value)
+            .filter(|index| (place(start)..place(stop)).contains(index))
+            .ok_or_else(|| PyValueError::new_err("the batch does not have it"))
     }
 
     /// How often the batch has the lease: once or not at all.
@@ -681,6 +686,14 @@ fn beyond(py: Python<'_>, error: PyErr) -> PyErr {
         return PyIndexError::new_err("the batch has no lease at a position that large");
     }
     error
+}
+
+type Claim<'a> = (LeaseId, &'a str, &'a str, u32, u64);
+
+/// What makes a lease this claim and no other.
+fn claim(lease: &rheo_core::Lease) -> Claim<'_> {
+    let token = lease.token();
+    (token.lease_id(), token.stream(), token.group(), token.partition(), token.sequence())
 }
 
 /// Goes over a batch.

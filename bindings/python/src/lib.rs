@@ -28,13 +28,13 @@ mod wait;
 #[pyo3::pymodule(gil_used = false)]
 mod _rheo {
     #[pymodule_export]
-    use crate::append::Append;
+    use crate::append::{Append, encoded};
     #[pymodule_export]
     use crate::errors::set_errors;
     #[pymodule_export]
     use crate::event::{Event, EventIterator, event_from_parts};
     #[pymodule_export]
-    use crate::exit::{close_all, interrupt_waits};
+    use crate::exit::{close_all, forget_parent, interrupt_waits};
     #[pymodule_export]
     use crate::group::Group;
     #[pymodule_export]

@@ -25,6 +25,7 @@ use pyo3::types::PyList;
 #[pyclass(frozen, module = "rheo", weakref)]
 pub struct Stream {
     pub stream: rheo_core::Stream,
+    pub instance: rheo_core::Instance,
     pub codec: Codec,
 }
 
@@ -273,7 +274,7 @@ impl Stream {
         let args =
             QueryArgs { conditions: r#where, from: from_, to, after_sequence, until_sequence, order_by: None, limit };
         let query = args.query()?;
-        Ok(EventIterator::new(detached(py, || self.stream.query_stream(&query))?, &self.codec))
+        Ok(EventIterator::new(detached(py, || self.stream.query_stream(&query))?, &self.instance, &self.codec))
     }
 
     /// Removes the oldest events by exactly one of the four limits. Returns how many. See `Instance.trim`.

@@ -41,7 +41,7 @@ pub fn lag<'py>(py: Python<'py>, lag: &Lag) -> PyResult<Bound<'py, PyAny>> {
 }
 
 pub fn group_info<'py>(py: Python<'py>, info: &GroupInfo) -> PyResult<Bound<'py, PyAny>> {
-    let oldest = info.oldest_unsettled_at.map(|time| time::to_python(py, time)).transpose()?;
+    let oldest = info.oldest_unsettled_at.map(rheo_core::Timestamp::as_micros);
     let settings = &info.settings;
     let counts = (info.inflight_count, info.available_count, info.delayed_count, info.dead_letter_count);
     let settings = (settings.max_attempts, settings.max_deliveries, settings.ordering.name());

@@ -727,3 +727,38 @@ def test_the_executor_that_must_not_be_used_would_tell() -> None:
             await asyncio.to_thread(int)
 
     run(work())
+
+
+def test_what_is_appended_is_the_payload_at_the_call(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with rheo.aio.open(f"journal:{tmp_path}/journal") as db:
+            await db.create_stream("s")
+            payload: dict[str, int] = {}
+            tasks = []
+            for number in range(50):
+                payload["n"] = number
+                batch = db.append_batch("s", [payload, rheo.Append(payload, metadata=payload)])
+                tasks.append(asyncio.create_task(batch))
+                await asyncio.sleep(0)
+            payload["n"] = -1
+            for number, task in enumerate(tasks):
+                events = await task
+                assert [event.payload for event in events] == [{"n": number}] * 2
+                assert events[1].metadata == {"n": number}
+
+    run(work())
+
+
+def test_leases_are_equal_by_their_claim() -> None:
+    async def work() -> None:
+        async with rheo.aio.open() as db:
+            await db.create_stream("s")
+            await db.create_group("s", "g")
+            await db.append_batch("s", [1, 2])
+            batch = await db.fetch("s", "g")
+            assert batch[0] == batch[0] != batch[1]
+            assert batch[1] in batch
+            assert batch.index(batch[1]) == 1
+            assert len({*batch, *batch}) == 2
+
+    run(work())

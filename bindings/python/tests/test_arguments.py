@@ -86,7 +86,7 @@ KINDS = {
     "leases": ["leases"],
     "items": ["items"],
     "function": ["dumps", "loads", "telemetry"],
-    "anything": ["payload", "reason", "value"],
+    "anything": ["payload", "reason", "value", "start", "stop"],
 }
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names} | {"dead_letters.after": "text"}
 

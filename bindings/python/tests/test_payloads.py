@@ -290,28 +290,28 @@ def nested(depth: int, kind: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["lists", "dicts", "both"])
-def test_500_levels_are_taken_and_no_more(db: rheo.Instance, kind: str) -> None:
-    deepest = nested(500, kind)
+def test_200_levels_are_taken_and_no_more(db: rheo.Instance, kind: str) -> None:
+    deepest = nested(200, kind)
     assert db.append("s", deepest).payload == deepest
-    with pytest.raises(rheo.InvalidArgument, match="500 levels"):
-        db.append("s", nested(501, kind))
-    text = json.dumps(nested(501, kind)).encode()
-    with pytest.raises(rheo.InvalidArgument, match="500"):
+    with pytest.raises(rheo.InvalidArgument, match="200 levels"):
+        db.append("s", nested(201, kind))
+    text = json.dumps(nested(201, kind)).encode()
+    with pytest.raises(rheo.InvalidArgument, match="200"):
         decoded(db, text)
     with pytest.raises(rheo.InvalidArgument):
         decoded(db, b"[" * 1_000_000)
 
 
-def test_500_levels_fit_on_a_small_stack(run_script: RunScript) -> None:
+def test_200_levels_fit_on_a_small_stack(run_script: RunScript) -> None:
     run_script("""
         import threading, rheo
         value = []
-        for _ in range(499):
+        for _ in range(199):
             value = [value]
         db = rheo.open()
         db.create_stream("s")
         same = []
-        threading.stack_size(256 * 1024)
+        threading.stack_size(128 * 1024)
         thread = threading.Thread(target=lambda: same.append(db.append("s", value).payload == value))
         thread.start()
         thread.join()
@@ -924,3 +924,38 @@ def test_any_iterable_is_a_batch(db: rheo.Instance) -> None:
     assert db.append_batch("s", []) == []
     with pytest.raises(rheo.InvalidArgument, match="id"):
         db.append_batch("s", [1, 2], id="shared")
+
+
+def test_an_endless_batch_is_refused(db: rheo.Instance) -> None:
+    counter = itertools.count()
+    with pytest.raises(rheo.InvalidArgument, match="more than 10000 items"):
+        db.append_batch("s", counter)
+    assert next(counter) <= 10_002
+    assert db.read("s") == []
+
+
+def test_a_named_instance_is_found_with_its_decoder_at_once() -> None:
+    found: list[bool] = []
+
+    def look() -> None:
+        while not found:
+            instance = rheo.get("quick")
+            if instance is not None and not instance.closed:
+                with contextlib.suppress(rheo.RheoError):
+                    instance.create_stream("s")
+                    found.append(instance.append("s", {"a": 1}).payload == "mine")
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    with rheo.open(name="quick", loads=lambda _: "mine"):
+        thread.join()
+    assert found == [True]
+
+
+def test_a_time_beyond_a_datetime_is_shown_in_microseconds(db: rheo.Instance) -> None:
+    db.create_group("s", "far")
+    db.append("s", 1, timestamp=2**62)
+    info = db.group_info("s", "far")
+    assert info.oldest_unsettled_at_us == 2**62
+    with pytest.raises(OverflowError):
+        _ = info.oldest_unsettled_at

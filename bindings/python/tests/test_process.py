@@ -598,3 +598,51 @@ def test_multiprocessing(run_script: RunScript, method: str) -> None:
         method,
         timeout=40,
     )
+
+
+def test_a_journal_stays_where_it_was_opened(run_script: RunScript, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    run_script(
+        """
+        import os, pathlib, sys
+        import rheo
+        place = pathlib.Path(sys.argv[1])
+        os.chdir(place / "a")
+        db = rheo.open("journal:./data", segment_bytes=4096, sync="never")
+        os.chdir(place / "b")
+        db.create_stream("s")
+        for number in range(100):
+            db.append("s", "x" * 1000)
+        db.close()
+        assert not list(place.joinpath("b").iterdir())
+        with rheo.open(f"journal:{place}/a/data") as again:
+            assert len(again.read("s", limit=1_000)) == 100
+    """,
+        tmp_path,
+    )
+
+
+def test_forked_children_that_end_as_usual_do_not_hang(run_script: RunScript) -> None:
+    # A child has the parent's locks and waits in whatever state they were, and must leave them alone at its end.
+    run_script(
+        """
+        import multiprocessing, sys, threading
+        import rheo
+        db = rheo.open()
+        db.create_stream("s")
+        db.create_group("s", "g")
+        def wait():
+            while True:
+                db.fetch("s", "g", wait_ms=1)
+        for _ in range(4):
+            threading.Thread(target=wait, daemon=True).start()
+        context = multiprocessing.get_context("fork")
+        for _ in range(60):
+            child = context.Process(target=int)
+            child.start()
+            child.join(10)
+            assert child.exitcode == 0, child.exitcode
+    """,
+        timeout=60,
+    )

@@ -354,7 +354,24 @@ def test_durations_may_be_left_out(hooked: OpenHooked) -> None:
     assert {event.duration for event in told} == {None}
 
 
-@pytest.mark.parametrize("error", [LookupError, KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_ctrl_c_in_a_hook_reaches_the_program(hooked: OpenHooked) -> None:
+    def fail(event: rheo.TelemetryEvent) -> None:
+        if event.name == "append":
+            raise KeyboardInterrupt
+
+    db = hooked(fail)
+
+    def work() -> None:
+        db.append("s", 1)
+        while True:
+            pass
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert db.read("s")[0].payload == 1
+
+
+@pytest.mark.parametrize("error", [LookupError, SystemExit, GeneratorExit])
 def test_what_the_hook_raises_harms_nobody(
     hooked: OpenHooked, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,7 +21,7 @@ is taken, an `int` of microseconds since 1970 will do too. Every failure is a `R
 `rheo.aio` has the same for asyncio.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence as _Sequence
 
 from . import _exit as _exit
 from ._errors import (
@@ -120,7 +120,7 @@ __all__ = [
     "open",
 ]
 
-Sequence.register(Batch)  # pyright: ignore[reportAttributeAccessIssue]
+_Sequence.register(Batch)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _show_as_ours() -> None:

@@ -3,10 +3,12 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ._rheo import Event, set_values
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,19 @@ class GroupInfo:
     delayed_count: int
     """Open deliveries whose retry is not due yet."""
     dead_letter_count: int
-    oldest_unsettled_at: datetime | None
-    """The timestamp of the event after the frontier."""
+    oldest_unsettled_at_us: int | None
+    """The timestamp of the event after the frontier, in microseconds since 1970."""
     max_attempts: int
     max_deliveries: int
     """0: unlimited."""
     ordering: str
     """`"none"` or `"key"`."""
+
+    @property
+    def oldest_unsettled_at(self) -> datetime | None:
+        """The timestamp of the event after the frontier."""
+        micros = self.oldest_unsettled_at_us
+        return None if micros is None else _EPOCH + timedelta(microseconds=micros)
 
 
 @dataclass(frozen=True, slots=True)

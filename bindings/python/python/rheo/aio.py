@@ -18,15 +18,18 @@ What may wait for a disk, and what may walk for long (opening, closing, queries,
 instance's own, never on the loop's default executor. A waiting `fetch` occupies no thread at all.
 
 Cancelling a waiting `fetch` loses nothing and leases nothing. Cancelling another operation stops waiting for it; what
-it does to the store is done all the same.
+has begun on a thread is done all the same.
 
 An instance may be used from several event loops, also one after the other, and beside the plain API (`Instance.plain`).
 """
 
 import asyncio
+import copy
 import itertools
 import operator
+import threading
 import weakref
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
@@ -47,6 +50,11 @@ _POLL = 0.2
 """How often a wait looks again where nothing can notify it, in seconds."""
 _THREADS = 32
 """How many operations of an instance may wait for a disk at the same time: they share one sync."""
+_WALKERS = 4
+"""How many operations of an instance may walk a store at the same time. They have threads of their own, so that nothing
+that is quick waits for them."""
+_MOST_ITEMS = 10_000
+"""What a batch holds at most."""
 _CHUNK = 100
 """How many events a query's iterator takes from its thread at a time."""
 
@@ -65,7 +73,7 @@ class _OpenOptions(TypedDict, total=False):
     dumps: Callable[[Any], bytes | str] | None
     loads: Callable[[bytes], Any] | None
     telemetry: Callable[[TelemetryEvent], object] | None
-    telemetry_durations: bool
+    telemetry_durations: bool | None
 
 
 class _AppendOptions(TypedDict, total=False):
@@ -217,24 +225,30 @@ class _Threads:
     """The threads of an instance, made when the first operation needs one."""
 
     def __init__(self) -> None:
-        self._executor: ThreadPoolExecutor | None = None
+        self._executors: dict[int, ThreadPoolExecutor] = {}
+        self._lock = threading.Lock()
 
-    def submit(self, work: Callable[[], _T]) -> "Future[_T]":
-        """Has work done on a thread."""
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="rheo-aio")
-        return self._executor.submit(work)
+    def submit(self, work: Callable[[], _T], threads: int = _THREADS) -> "Future[_T]":
+        """Has work done on a thread, one of so many."""
+        with self._lock:
+            if threads not in self._executors:
+                self._executors[threads] = ThreadPoolExecutor(threads, thread_name_prefix="rheo-aio")
+            return self._executors[threads].submit(work)
 
     async def run(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Does work on a thread."""
         return await asyncio.wrap_future(self.submit(lambda: work(*args, **kwargs)))
+
+    async def walk(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Does work on a thread for what may take long."""
+        return await asyncio.wrap_future(self.submit(lambda: work(*args, **kwargs), _WALKERS))
 
     async def run_or_give_back(self, give_back: Callable[[_T], None], work: Callable[[], _T]) -> _T:
         """Does work on a thread; if nobody waits for the result any more when it is there, it is given back."""
         future = self.submit(work)
         try:
             return await asyncio.wrap_future(future)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, GeneratorExit):
 
             def given_back(done: Future[_T]) -> None:
                 # What had not begun is cancelled by now.
@@ -246,9 +260,10 @@ class _Threads:
 
     def end(self) -> None:
         """Lets the threads end."""
-        if self._executor is not None:
-            self._executor.shutdown(wait=False)
-            self._executor = None
+        with self._lock:
+            executors, self._executors = self._executors, {}
+        for executor in executors.values():
+            executor.shutdown(wait=False)
 
 
 class _Base:
@@ -261,9 +276,37 @@ class _Base:
         self._threads = threads
         self._appends_wait, self._deliveries_wait, self._reads_wait = instance._blocking
 
+    def _settled(self, payload: Payload, options: "_AppendOptions") -> bytes:
+        """A payload as it is now, whatever becomes of it until a thread appends it. Completes the options."""
+        data, options["encoding"] = _rheo.encoded(self._instance, payload, options.get("encoding"))  # type: ignore[typeddict-item]
+        if (metadata := options.get("metadata")) is not None:
+            options["metadata"] = copy.deepcopy(metadata)
+        return data
+
+    def _all_settled(
+        self, items: "Iterable[Payload | _rheo.Append]", options: "_AppendOptions"
+    ) -> "list[_rheo.Append]":
+        """The items of a batch as they are now."""
+        if isinstance(items, (str, dict, bytes, bytearray, memoryview)) or not isinstance(items, Iterable):
+            return items  # type: ignore[return-value]  # Refused by whoever takes it.
+        encoding, settled = options.pop("encoding", None), []
+        for index, item in enumerate(itertools.islice(items, _MOST_ITEMS + 1)):
+            given = item if isinstance(item, _rheo.Append) else _rheo.Append(item)
+            try:
+                data, tag = _rheo.encoded(self._instance, given.payload, given.encoding or encoding)
+            except (TypeError, RheoError) as error:
+                error.add_note(f"item {index} of the batch")
+                raise
+            names = ("id", "key", "type", "timestamp", "partition")
+            rest: Any = {name: getattr(given, name) for name in names}
+            settled.append(_rheo.Append(data, encoding=tag, metadata=copy.deepcopy(given.metadata), **rest))  # type: ignore[arg-type]
+        if (metadata := options.get("metadata")) is not None:
+            options["metadata"] = copy.deepcopy(metadata)
+        return settled
+
     async def _walk(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """What may take long wherever it is stored."""
-        return await self._threads.run(work, *args, **kwargs)
+        return await self._threads.walk(work, *args, **kwargs)
 
     async def _change(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """What changes streams and groups."""
@@ -451,6 +494,7 @@ class Instance(_Settling):
     async def append(self, stream: str, payload: Payload, **options: Unpack[_AppendOptions]) -> Event:
         """See `rheo.Instance.append`."""
         if self._appends_wait:
+            payload = self._settled(payload, options)
             return await self._threads.run(self._instance.append, stream, payload, **options)
         return self._instance.append(stream, payload, **options)
 
@@ -459,6 +503,7 @@ class Instance(_Settling):
     ) -> list[Event]:
         """See `rheo.Instance.append_batch`."""
         if self._appends_wait:
+            items = self._all_settled(items, options)
             return await self._threads.run(self._instance.append_batch, stream, items, **options)
         return self._instance.append_batch(stream, items, **options)
 
@@ -537,6 +582,7 @@ class Stream(_Base):
     async def append(self, payload: Payload, **options: Unpack[_AppendOptions]) -> Event:
         """See `rheo.Stream.append`."""
         if self._appends_wait:
+            payload = self._settled(payload, options)
             return await self._threads.run(self._stream.append, payload, **options)
         return self._stream.append(payload, **options)
 
@@ -545,6 +591,7 @@ class Stream(_Base):
     ) -> list[Event]:
         """See `rheo.Stream.append_batch`."""
         if self._appends_wait:
+            items = self._all_settled(items, options)
             return await self._threads.run(self._stream.append_batch, items, **options)
         return self._stream.append_batch(items, **options)
 
@@ -807,6 +854,12 @@ class Lease:
         """A text by which whoever reaches the same store can settle it."""
         return self._lease.token
 
+    def __eq__(self, other: object) -> bool:
+        return self._lease == other._lease if isinstance(other, Lease) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._lease)
+
     def __repr__(self) -> str:
         return repr(self._lease).replace("rheo.Lease", "rheo.aio.Lease")
 
@@ -837,29 +890,33 @@ class Lease:
 class EventIterator(AsyncIterator[Event]):
     """Pages through what a query finds, as it is asked for."""
 
-    __slots__ = ("_begin", "_coming", "_events", "_handle", "_here")
+    __slots__ = ("_begin", "_coming", "_events", "_handle", "_here", "_turn")
 
     def __init__(self, begin: Callable[[], _rheo.EventIterator], handle: _Base) -> None:
         self._begin, self._handle = begin, handle
         self._events: _rheo.EventIterator | None = None
-        self._here: list[Event] = []
+        self._here: deque[Event] = deque()
+        self._turn = asyncio.Lock()
         self._coming: Future[list[Event]] | None = None
 
     def __repr__(self) -> str:
         return "<rheo.aio.EventIterator>"
 
     async def __anext__(self) -> Event:
-        if not self._here:
-            self._here = await self._next_chunk()
-            self._here.reverse()
-        if not self._here:
-            raise StopAsyncIteration
-        return self._here.pop()
+        async with self._turn:
+            if not self._here:
+                self._here.extend(await self._next_chunk())
+            if not self._here:
+                raise StopAsyncIteration
+            return self._here.popleft()
 
     async def _next_chunk(self) -> list[Event]:
         # What a cancelled step had asked for is there for the next one.
-        coming = self._coming = self._coming or self._handle._threads.submit(self._more)
-        await asyncio.wait([asyncio.wrap_future(coming)])
+        coming = self._coming = self._coming or self._handle._threads.submit(self._more, _WALKERS)
+        arrival = asyncio.wrap_future(coming)
+        # Its error is looked at below, of the other future.
+        arrival.add_done_callback(lambda arrival: arrival.cancelled() or arrival.exception())
+        await asyncio.wait([arrival])
         self._coming = None
         return coming.result()
 
@@ -891,13 +948,14 @@ class _Bridge:
     """How wakers, which run on any thread, reach the waits of one event loop: through a socket that the loop reads."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.waits: set[_Wait] = set()
+        # Weak: of a loop that was left with waits in it, nothing stays.
+        self.waits: weakref.WeakSet[_Wait] = weakref.WeakSet()
         self.native = _rheo.Bridge()
         loop.add_reader(self.native.fileno(), self._woken)
 
     def _woken(self) -> None:
         self.native.drain()
-        for wait in self.waits:
+        for wait in list(self.waits):
             if wait.watch is not None and wait.watch.take():
                 wait.wake()
 
@@ -946,10 +1004,12 @@ class _Wait:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self.watch is not None:
-            self.watch.close()
-        if self._bridge is not None:
-            self._bridge.leave(self, self._loop)
+        try:
+            if self.watch is not None:
+                self.watch.close()
+        finally:
+            if self._bridge is not None:
+                self._bridge.leave(self, self._loop)
 
     def wake(self) -> None:
         """Ends the wait, or the next one."""

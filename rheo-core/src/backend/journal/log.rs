@@ -55,6 +55,8 @@ pub(crate) struct Log<L: Lost> {
     sync_ended: Condvar,
     /// Whether something is written that nobody waits to have synced, and the flusher knows.
     is_dirty: AtomicBool,
+    /// Its files are removed, or about to be: nothing of it need outlive anything.
+    is_removed: AtomicBool,
 }
 
 struct Queue<M> {
@@ -147,6 +149,7 @@ impl<L: Lost> Log<L> {
             syncing: Mutex::default(),
             sync_ended: Condvar::new(),
             is_dirty: AtomicBool::new(false),
+            is_removed: AtomicBool::new(false),
         }
     }
 
@@ -274,6 +277,7 @@ impl<L: Lost> Log<L> {
                 self.synced.fetch_max(up_to, Ordering::AcqRel);
                 Ok(())
             }
+            Err(_) if self.is_removed.load(Ordering::Acquire) => Ok(()),
             Err(error) => Err(self.health.poison(&self.directory, "a sync failed", &error)),
         }
     }
@@ -323,6 +327,7 @@ impl<L: Lost> Log<L> {
     /// Begins a new segment. Everything before it is synced, so that only the last segment may lack something.
     #[cold]
     fn roll(&self, tail: &mut Tail<L::Mark>, base: u64) -> Result<()> {
+        before_wait();
         tail.file = create_segment(&*self.files, &self.directory, SegmentHeader { log: self.id, base })?;
         tail.base = base;
         Ok(())
@@ -372,6 +377,11 @@ impl<L: Lost> Log<L> {
             }
         }
         self.wait_synced(self.last_enqueued(), lost)
+    }
+
+    /// That its files are removed next. A sync that is under way may then fail, which is nobody's loss.
+    pub(super) fn will_be_removed(&self) {
+        self.is_removed.store(true, Ordering::Release);
     }
 
     /// The directory of its segments.

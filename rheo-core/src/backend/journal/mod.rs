@@ -36,7 +36,7 @@ use crate::backend::Blocking;
 use crate::error::{Error, ErrorCode, Result};
 use crate::fork;
 use crate::lock::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -151,6 +151,7 @@ impl Journal {
         }
         let health = Arc::new(if is_read_only { Health::read_only(path) } else { Health::default() });
         let mut streams = BTreeMap::new();
+        let mut deleted = BTreeSet::new();
         let mut next_stream = 0;
         let stored =
             if names.contains("registry") { recovery::look_at(&*files, &registry_path, is_read_only)? } else { None };
@@ -166,8 +167,9 @@ impl Journal {
                     }
                     kind::STREAM_DELETED => {
                         let number = change::read_number(found.body());
-                        let deleted = number.and_then(|number| streams.remove(&number));
-                        deleted.ok_or_else(|| found.corrupt("it deletes a stream that there is not"))?;
+                        let stream = number.and_then(|number| streams.remove(&number));
+                        let stream = stream.ok_or_else(|| found.corrupt("it deletes a stream that there is not"))?;
+                        deleted.insert(stream.number);
                     }
                     kind::CLOSED => {}
                     _ => return Err(found.corrupt("it is of no kind that a registry has")),
@@ -205,20 +207,44 @@ impl Journal {
             lock: Mutex::new(lock),
             files,
         };
-        if !is_read_only {
-            journal.remove_orphans(&streams)?;
-        }
+        journal.remove_orphans(&streams, &deleted)?;
         Ok((Arc::new(journal), streams.into_values().collect()))
     }
 
-    /// Removes the logs of streams that were being created or deleted when the process ended.
-    fn remove_orphans(&self, streams: &BTreeMap<u64, StreamCreated>) -> Result<()> {
+    /// Removes the logs of streams that were being created or deleted when the process ended. A stream is registered, and that
+    /// synced, before anything is written to its log: one that holds something and that the registry never knew is damage.
+    fn remove_orphans(&self, streams: &BTreeMap<u64, StreamCreated>, deleted: &BTreeSet<u64>) -> Result<()> {
         let directory = self.path.join("streams");
         let names = self.files.list(&directory).map_err(|error| failed("list", &directory, &error))?;
-        for name in names.iter().filter(|name| name.parse().is_ok_and(|number: u64| !streams.contains_key(&number))) {
-            recovery::clear(&*self.files, &directory.join(name))?;
+        for name in names {
+            let Ok(number) = name.parse::<u64>() else { continue };
+            if streams.contains_key(&number) {
+                continue;
+            }
+            let orphan = directory.join(&name);
+            if !deleted.contains(&number) && self.holds_records(&orphan)? {
+                let why =
+                    format!("its end is missing: {} holds events, and it does not know that stream", orphan.display());
+                return Err(health::corrupt(&self.path.join("registry"), 0, &why));
+            }
+            if !self.settings.is_read_only {
+                recovery::clear(&*self.files, &orphan)?;
+            }
         }
         Ok(())
+    }
+
+    /// Whether a log has anything behind the header of its first file.
+    fn holds_records(&self, directory: &Path) -> Result<bool> {
+        let look = || {
+            for name in self.files.list(directory)? {
+                if self.files.open(&directory.join(name), Opening::Read)?.size()? > segment::HEADER as u64 {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        look().map_err(|error| failed("read", directory, &error))
     }
 
     /// Reads a stream's log back, calling `apply` with each of its records.
@@ -272,7 +298,8 @@ impl Journal {
             self.files.sync_dir(&streams).map_err(|error| failed("sync", &streams, &error))?;
             let created = StreamCreated { number, name: name.to_owned(), partition_count };
             let ticket = self.registry.enqueue(kind::STREAM_CREATED, [], |body| created.write(body))?;
-            self.wait(&self.registry, ticket, &Registry)?;
+            // Under every policy: that there is a stream must be as sure as anything that is written to it.
+            self.registry.wait_synced(ticket, &Registry)?;
             Ok(end)
         };
         let made: Result<log::End> = make();
@@ -374,11 +401,13 @@ impl<L: Lost> StreamLog<L> {
     pub(crate) fn delete(&self) -> Result<()> {
         let Journal { registry, .. } = &*self.journal;
         let ticket = registry.enqueue(kind::STREAM_DELETED, [], |body| change::put(body, self.number))?;
-        self.journal.wait(registry, ticket, &Registry)
+        // Under every policy: its files are removed next.
+        registry.wait_synced(ticket, &Registry)
     }
 
     /// Removes the files of a stream that is deleted. What cannot be removed now is when the journal is opened next.
     pub(crate) fn remove(&self) {
+        self.log.will_be_removed();
         let _ = recovery::clear(&*self.journal.files, self.log.directory());
     }
 
