@@ -82,7 +82,7 @@ pub(crate) fn utf16_len(text: &[u8]) -> usize {
     text.iter().map(|byte| usize::from(byte & 0xc0 != 0x80) + usize::from(*byte >= 0xf0)).sum()
 }
 
-/// Writes what an event says of itself without texts.
+/// Writes what an event says of itself without texts. False when its id is no UUID, and so has to be a text.
 #[inline]
 pub(crate) fn put_position(row: &mut [i32], event: &Event) -> bool {
     let row = &mut row[..WORDS];
@@ -90,17 +90,34 @@ pub(crate) fn put_position(row: &mut [i32], event: &Event) -> bool {
     put_long(row, SEQUENCE, event.sequence());
     put_long(row, TIMESTAMP, event.timestamp().as_micros() as u64);
     row[FLAGS] = IS_JSON;
-    match event.generated_id() {
+    match event.generated_id().or_else(|| uuid_bytes(&event.id())) {
         Some(bytes) => put_bytes(row, EVENT_ID, bytes),
         None => return false,
     }
     true
 }
 
+/// The bytes of a text that is a UUID as we write it: 36 characters, lower case.
+fn uuid_bytes(text: &str) -> Option<[u8; 16]> {
+    let text: &[u8; 36] = text.as_bytes().try_into().ok()?;
+    let mut digits = text.iter().enumerate().filter(|(at, _)| !matches!(at, 8 | 13 | 18 | 23)).map(|(_, byte)| byte);
+    let mut digit = || match digits.next()? {
+        byte @ b'0'..=b'9' => Some(byte - b'0'),
+        byte @ b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let mut bytes = [0; 16];
+    for byte in &mut bytes {
+        *byte = (digit()? << 4) | digit()?;
+    }
+    [8, 13, 18, 23].iter().all(|at| text[*at] == b'-').then_some(bytes)
+}
+
 /// Writes where the payload of a row lies in a text that JavaScript has.
 pub(crate) fn put_payload(row: &mut [i32], start: usize, length: usize) {
     row[PAYLOAD] = start as i32;
     row[PAYLOAD_LENGTH] = length as i32;
+    row[TEXTS] = 0;
 }
 
 /// The token that a row speaks of.

@@ -28,9 +28,9 @@ functions! {
         let event = stream.append(&Append::json(&*buffer));
         buffer.shrink_to(KEPT_BYTES);
         let event = event?;
-        home.with_scratch(|words| {
-            rows::put_position(words, &event);
-        });
+        if !home.with_scratch(|words| rows::put_position(words, &event)) {
+            return Err(no_uuid().into());
+        }
         js.undefined()
     }
 
@@ -103,24 +103,31 @@ fn append_list(home: &Rc<Home>, js: Js, stream: &Stream, list: &[u8], count: usi
     let events = stream.append_batch(&items, &AppendOptions::default())?;
     let write = |words: &mut [i32]| {
         let is_ascii = list.is_ascii();
-        let mut position = 1;
+        let (mut position, mut all) = (1, true);
         for ((event, item), row) in events.iter().zip(&items).zip(words.chunks_exact_mut(WORDS)) {
             let length = if is_ascii { item.payload.len() } else { rows::utf16_len(item.payload) };
-            rows::put_position(row, event);
+            all &= rows::put_position(row, event);
             rows::put_payload(row, position, length);
             position += length + 1;
         }
+        if all { Ok(()) } else { Err(no_uuid()) }
     };
     home.set_head(COUNT, count as i32);
     if count <= SCRATCH_ROWS {
-        home.with_scratch(|words| write(words));
+        home.with_scratch(|words| write(words))?;
         return js.undefined();
     }
     let words = count * WORDS;
     let (memory, start) = js.array_buffer(words * size_of::<i32>())?;
     // SAFETY: the memory is new, so nobody else uses it, and has so many words.
-    write(unsafe { std::slice::from_raw_parts_mut(start, words) });
+    write(unsafe { std::slice::from_raw_parts_mut(start, words) })?;
     Ok(memory)
+}
+
+/// Events without an id of their own get a UUID, on every backend.
+#[cold]
+fn no_uuid() -> Error {
+    broken("the backend made an id that is no UUID")
 }
 
 #[cold]

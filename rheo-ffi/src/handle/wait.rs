@@ -37,7 +37,9 @@ pub fn fetch(
             left_ms = left_ms.min(left as u64);
         }
         let interrupted = options.interrupt.is_some_and(rheo_core::Interrupt::is_fired);
-        if !leases.is_empty() || left_ms == 0 || interrupted || options.limit == Some(0) {
+        // Who asks for nothing waits for nothing.
+        let asks_for_nothing = options.limit == Some(0) || options.partitions.is_some_and(<[u32]>::is_empty);
+        if !leases.is_empty() || left_ms == 0 || interrupted || asks_for_nothing {
             return Ok(());
         }
         check()?;
@@ -83,6 +85,17 @@ mod tests {
         let options = FetchOptions { wait_ms: u64::MAX, ..LONG };
         let error = fetch(&db, &group, &options, &mut Vec::new(), &mut || Ok(())).unwrap_err();
         assert_eq!(error.code(), ErrorCode::InvalidArgument);
+    }
+
+    #[test]
+    fn who_asks_for_nothing_waits_for_nothing() {
+        let (db, group) = group(OpenOptions::new());
+        let mut leases = Vec::new();
+        for options in [LONG.limit(0), LONG.partitions(&[])] {
+            let mut never = || -> Result<()> { panic!("it waits") };
+            fetch(&db, &group, &options, &mut leases, &mut never).unwrap();
+            assert!(leases.is_empty());
+        }
     }
 
     #[test]
