@@ -54,6 +54,8 @@ async function redisServer() {
     server.once('exit', () => resolve(false))
     server.stdout.on('data', (text) => String(text).includes('Ready to accept connections') && resolve(true))
   })
+  // Whatever happens here, it ends with this process.
+  process.on('exit', () => server.kill())
   const stop = () => {
     server.kill()
     rmSync(place, { recursive: true, force: true })
@@ -76,7 +78,7 @@ const server = await redisServer()
 const subjects = {
   floor: floor(),
   memory: rheo('memory:'),
-  journal: rheo(`journal:${join(place, 'journal')}?sync=interval:100`, 20_000),
+  journal: rheo(`journal:${join(place, 'journal')}?sync=interval:100`, 20_000, false),
   sqlite: sqlite(),
   ...(server && { redis: await redis(server.port) }),
 }
@@ -86,14 +88,15 @@ try {
     for (const [subject, cases] of Object.entries(subjects)) {
       for (const [name, run] of Object.entries(cases)) {
         if (name === 'close') continue
+        if (process.env.RHEO_BENCH_VERBOSE) console.error(turn, subject, name)
         const nanos = await run()
         if (turn > 0) (samples[`${subject}.${name}`] ??= []).push(nanos)
       }
     }
   }
 } finally {
-  for (const { close } of Object.values(subjects)) close()
   server?.stop()
+  for (const { close } of Object.values(subjects)) close()
   rmSync(place, { recursive: true, force: true })
 }
 const times = Object.fromEntries(Object.entries(samples).map(([name, values]) => [name, median(values)]))

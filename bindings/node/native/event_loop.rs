@@ -196,7 +196,8 @@ impl Receiver {
         drop(ended);
     }
 
-    fn receive(&self, js: Js) -> Outcome<()> {
+    /// Looks at what was sent.
+    pub(crate) fn receive(&self, js: Js) -> Outcome<()> {
         let mail = {
             let mut state = self.event_loop.state.lock();
             state.called = false;

@@ -141,6 +141,12 @@ functions! {
         js.undefined()
     }
 
+    /// Looks at once at what other threads, and telemetry, have sent to this loop.
+    Drain = "drain" "(): void" (home, data, js, arguments) {
+        home.receiver().receive(js)?;
+        js.undefined()
+    }
+
     /// Whether this build has a feature; undefined where there is none of the name.
     HasFeature = "hasFeature" "(name: string): boolean | undefined" (home, data, js, arguments) {
         let name = js.to_text(arguments[0])?;

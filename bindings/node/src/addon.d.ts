@@ -12,6 +12,7 @@ export interface NativeLibrary {
   openLater(url: string, options: string, telemetry: boolean): Promise<NativeInstance>
   get(name: string): NativeInstance | undefined
   unwatch(number: number): void
+  drain(): void
   hasFeature(name: string): boolean | undefined
   version(): string
 }

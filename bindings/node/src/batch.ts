@@ -3,6 +3,9 @@ import { Lease, type Settled } from './lease.js'
 import type { RetryOptions } from './options.js'
 import type { Rows } from './rows.js'
 
+/** What settling no leases gives. */
+const none = async (): Promise<[]> => []
+
 /**
  * The leases of one fetch: an array of them that can do more. What `map`, `filter` and the like give are plain arrays.
  */
@@ -11,15 +14,11 @@ export class Batch<P = any> extends Array<Lease<P>> {
     return Array
   }
 
-  /** The group that was fetched from. Hidden, so that a batch looks like an array. */
-  readonly #owner: Group<P>
-
   /** @internal */
   constructor(owner: Group<P>, rows: Rows | undefined, holder?: string) {
     super()
-    this.#owner = owner
     if (rows === undefined) return
-    for (let index = 0; index < rows.length; index++) this.push(new Lease<P>(owner, rows, index, holder))
+    for (let index = 0; index < rows.length; index++) this[index] = new Lease<P>(owner, rows, index, holder)
   }
 
   /** The payloads of the events, decoded. */
@@ -35,51 +34,51 @@ export class Batch<P = any> extends Array<Lease<P>> {
    * @throws {RheoError} what keeps all of it from being done.
    */
   ack(): Promise<Settled[]> {
-    return this.#owner.ackMany(this)
+    return this[0]?.owner.ackMany(this) ?? none()
   }
 
   /** {@link ack}, at once. */
   ackSync(): Settled[] {
-    return this.#owner.ackManySync(this)
+    return this[0]?.owner.ackManySync(this) ?? []
   }
 
   /** Retries all of them, with one reason and one delay in milliseconds. */
   retry(reason?: string, options?: Omit<RetryOptions, 'reason'>): Promise<Settled[]> {
-    return this.#owner.retryMany(this, { ...options, reason })
+    return this[0]?.owner.retryMany(this, { ...options, reason }) ?? none()
   }
 
   /** {@link retry}, at once. */
   retrySync(reason?: string, options?: Omit<RetryOptions, 'reason'>): Settled[] {
-    return this.#owner.retryManySync(this, { ...options, reason })
+    return this[0]?.owner.retryManySync(this, { ...options, reason }) ?? []
   }
 
   /** Rejects all of them. */
   reject(reason?: string): Promise<Settled[]> {
-    return this.#owner.rejectMany(this, { reason })
+    return this[0]?.owner.rejectMany(this, { reason }) ?? none()
   }
 
   /** {@link reject}, at once. */
   rejectSync(reason?: string): Settled[] {
-    return this.#owner.rejectManySync(this, { reason })
+    return this[0]?.owner.rejectManySync(this, { reason }) ?? []
   }
 
   /** Releases all of them. */
   release(): Promise<Settled[]> {
-    return this.#owner.releaseMany(this)
+    return this[0]?.owner.releaseMany(this) ?? none()
   }
 
   /** {@link release}, at once. */
   releaseSync(): Settled[] {
-    return this.#owner.releaseManySync(this)
+    return this[0]?.owner.releaseManySync(this) ?? []
   }
 
   /** Renews all of them, to `leaseMs` milliseconds from now. What became of each: the lease itself, or its error. */
   renew(leaseMs?: number): Promise<(Lease<P> | Error)[]> {
-    return this.#owner.renewMany(this, { leaseMs }) as Promise<(Lease<P> | Error)[]>
+    return this[0]?.owner.renewMany(this, { leaseMs }) as Promise<(Lease<P> | Error)[]> | undefined ?? none()
   }
 
   /** {@link renew}, at once. */
   renewSync(leaseMs?: number): (Lease<P> | Error)[] {
-    return this.#owner.renewManySync(this, { leaseMs }) as (Lease<P> | Error)[]
+    return this[0]?.owner.renewManySync(this, { leaseMs }) as (Lease<P> | Error)[] | undefined ?? []
   }
 }

@@ -5,6 +5,7 @@ import type { Event } from './event.js'
 import { allRenewed, first, Group, listOf, renewed, settled, tokenOf, type LeaseOrToken } from './group.js'
 import { Lease, type Renewed, type Settled } from './lease.js'
 import type { NativeInstance } from './addon'
+import { library } from './native.js'
 import { Stream, type Append } from './stream.js'
 import { dateOf } from './rows.js'
 import type { Capabilities, DeadLetter, GroupInfo, Lag, Page, StreamInfo } from './values.js'
@@ -55,12 +56,21 @@ export class Instance {
    * @throws {RheoError} `ERR_RHEO_FAILED` or `ERR_RHEO_AMBIGUOUS` when flushing did; the instance is closed all the same.
    */
   async close(): Promise<void> {
-    await this.core.callLater('store', 'close')
+    try {
+      await this.core.callLater('store', 'close')
+    } finally {
+      // What it told of its work comes before its end.
+      library.drain()
+    }
   }
 
   /** {@link close}, at once. */
   closeSync(): void {
-    this.core.call('close')
+    try {
+      this.core.call('close')
+    } finally {
+      library.drain()
+    }
   }
 
   /** Closes the instance when a `using` block ends. */
