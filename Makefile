@@ -1,7 +1,7 @@
 # The front door. Thin on purpose: what is done lives in cargo and in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-crash bench fuzz lib install uninstall dist docs header fmt clean
+.PHONY: help demo test test-crash bench bench-node node fuzz lib install uninstall dist docs header fmt clean
 
 # Where `install` puts things; see scripts/install.sh.
 export PREFIX LIBDIR DESTDIR
@@ -24,6 +24,12 @@ bench: lib build/set-up-bench ## speed and memory, against floors and Redis; WRI
 	@scripts/compile.sh build/bench/abi release bench/abi.c
 	@python3 bench/run.py $(if $(WRITE),--write docs/benchmarks.md)
 	@cargo bench --quiet --locked -p rheo-core --bench engine -- --quick --noplot
+
+node: build/set-up-build ## the Node package, where it stands: bindings/node
+	@scripts/node.sh build
+
+bench-node: node build/set-up-bench ## the Node package against better-sqlite3 and node-redis; WRITE=1 notes the figures in docs/benchmarks.md
+	@scripts/node.sh bench $(if $(WRITE),--write docs/benchmarks.md)
 
 fuzz: build/set-up-test ## random programs of C calls for SECONDS=600; KEEP=1 keeps the inputs that reach the most
 	@scripts/fuzz.sh $(or $(SECONDS),600) $(if $(KEEP),--keep)
@@ -53,7 +59,7 @@ fmt: build/set-up-test ## lays out the Rust, C and C++ files
 
 clean: ## removes what was built
 	@cargo clean
-	@rm -rf build
+	@rm -rf build bindings/node/dist bindings/node/npm bindings/node/*.node
 
 # Sets this machine up, once; again when the script changes.
 build/set-up-%: scripts/setup.sh

@@ -17,6 +17,10 @@ declare -A result seconds detail
 count() {
     awk '
         /^test result: /                                         { sub(/^test result: [^ ]* /, "") }
+        # The test runner of Node
+        /^(# |ℹ )pass [0-9]+$/    { passed += $3; seen = 1 }
+        /^(# |ℹ )fail [0-9]+$/    { failed += $3 }
+        /^(# |ℹ )skipped [0-9]+$/ { skipped += $3 }
         match($0, /^[0-9]+ passed[,;] [0-9]+ failed[,;] [0-9]+ (skipped|ignored)/) {
             split($0, word, " "); passed += word[1]; failed += word[3]; skipped += word[5]; seen = 1
         }
@@ -60,16 +64,18 @@ tool=shellcheck stage shell shellcheck .ci/run demo/run.sh scripts/*.sh
 # Advisories need the network, so they are apart: cargo deny check advisories
 tool=cargo-deny stage licences cargo deny --locked check licenses bans sources
 # Everything with the backends that exist to test with, then what ships, then what other languages will wrap
-stage clippy cargo clippy --locked --workspace --all-targets --features "$test_features" -- -D warnings
+stage clippy cargo clippy --locked --workspace --exclude rheo-node --all-targets --features "$test_features" -- -D warnings
 stage clippy-shipped cargo clippy --locked -p rheo-ffi -- -D warnings
 stage clippy-handles cargo clippy --locked -p rheo-ffi --no-default-features -- -D warnings
-stage docs env RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --features "$test_features"
+# In a target directory of its own: rheo-ffi is built without its C symbols there.
+stage clippy-node cargo clippy --locked -p rheo-node --all-targets --features test-backends --target-dir "$CARGO_TARGET_DIR/node" -- -D warnings
+stage docs env RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --exclude rheo-node --no-deps --features "$test_features"
 tool=doxygen stage docs-c scripts/docs.sh c
 
 # Rust: unit, integration and documentation tests, the scenarios on the Rust surface, the generated header. With all
 # targets the library and the tests agree on what their dependencies must do, so nothing is built twice.
-stage build cargo build --locked --workspace --all-targets --features "$test_features"
-after=build stage rust cargo test --locked --workspace --features "$test_features" --no-fail-fast
+stage build cargo build --locked --workspace --exclude rheo-node --all-targets --features "$test_features"
+after=build stage rust cargo test --locked --workspace --exclude rheo-node --features "$test_features" --no-fail-fast
 
 # C: what ships, the headers, the scenarios and the programs
 stage build-shipped cargo build --locked --release -p rheo-ffi
@@ -88,6 +94,16 @@ after=build-shipped stage install scripts/check_install.sh
 stage dist scripts/check_dist.sh
 after=build-shipped stage examples scripts/check_examples.sh
 after=build-shipped stage demo make --no-print-directory demo
+
+# Node: the package as it is tested, as it ships, and as it is installed
+tool=node stage build-node scripts/node.sh build-test
+for backend in memory native-stream-double flaky:memory; do
+    after=build-node stage "scenarios-node-${backend/:/-}" scripts/node.sh scenarios "$backend:"
+done
+after=build-node stage scenarios-node-journal scripts/node.sh scenarios 'journal:{place}/{number}?sync=never'
+after=build-node stage build-node-shipped scripts/node.sh build
+after=build-node-shipped stage node-tests scripts/node.sh tests
+after=build-node-shipped stage node-package scripts/node.sh package
 
 # Memory and threads: docs/safety.md
 stage fuzz scripts/fuzz.sh 30

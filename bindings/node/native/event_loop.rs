@@ -67,10 +67,9 @@ struct Watches {
 impl Loop {
     /// Ties a loop to this environment. `on_mail` is called with the numbers of the watches that were woken, and with
     /// what is told: a list of telemetry and how much of it was dropped.
-    pub(crate) fn new(js: Js, on_mail: Value) -> Outcome<Rc<Receiver>> {
-        let event_loop = Arc::new(Loop {
-            state: Mutex::new(State { function: None, called: false, mail: Mail::default() }),
-        });
+    pub(crate) fn tie(js: Js, on_mail: Value) -> Outcome<Rc<Receiver>> {
+        let event_loop =
+            Arc::new(Loop { state: Mutex::new(State { function: None, called: false, mail: Mail::default() }) });
         let receiver = Rc::new(Receiver {
             home: RefCell::default(),
             on_mail: js.keep(on_mail)?,
@@ -83,7 +82,17 @@ impl Loop {
         // SAFETY: the environment is valid on this thread; the context lives until `ended`, which Node calls once.
         let status = unsafe {
             sys::napi_create_threadsafe_function(
-                js.env(), none, none, name, 0, 1, context, Some(ended), context, Some(look), &mut function,
+                js.env(),
+                none,
+                none,
+                name,
+                0,
+                1,
+                context,
+                Some(ended),
+                context,
+                Some(look),
+                &mut function,
             )
         };
         if status == sys::Status::napi_ok {
@@ -227,7 +236,7 @@ unsafe extern "C" fn look(env: sys::napi_env, _: Value, context: *mut c_void, _:
     if env.is_null() {
         return;
     }
-    // SAFETY: the context is the receiver of `Loop::new`, which `ended` has not given up yet; Node calls this on the
+    // SAFETY: the context is the receiver of `Loop::tie`, which `ended` has not given up yet; Node calls this on the
     // environment's thread.
     let (receiver, js) = unsafe { (&*context.cast::<Receiver>(), Js::new(env)) };
     let _ = rheo::handle::guard(|| {
@@ -238,7 +247,7 @@ unsafe extern "C" fn look(env: sys::napi_env, _: Value, context: *mut c_void, _:
 }
 
 unsafe extern "C" fn ended(_: sys::napi_env, context: *mut c_void, _: *mut c_void) {
-    // SAFETY: the context is what `Loop::new` gave away, and this is called once.
+    // SAFETY: the context is what `Loop::tie` gave away, and this is called once.
     let receiver = unsafe { Rc::from_raw(context.cast_const().cast::<Receiver>()) };
     let mail = {
         let mut state = receiver.event_loop.state.lock();

@@ -82,8 +82,7 @@ pub(crate) fn define<F: Function>(home: &Rc<Home>, js: Js, object: Value, data: 
     // SAFETY: the environment is valid here; what is carried lives until `release`, which Node calls once, when the
     // function is gone or the environment ends.
     let made = unsafe {
-        let status =
-            sys::napi_create_function(js.env(), name, len, Some(enter::<F>), carried.cast(), &mut function);
+        let status = sys::napi_create_function(js.env(), name, len, Some(enter::<F>), carried.cast(), &mut function);
         if status == sys::Status::napi_ok {
             let (hint, reference) = (ptr::null_mut(), ptr::null_mut());
             sys::napi_add_finalizer(js.env(), function, carried.cast(), Some(release::<F::Data>), hint, reference)

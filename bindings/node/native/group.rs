@@ -4,11 +4,9 @@ use crate::answer::{Answer, Claimed};
 use crate::function::functions;
 use crate::js::{Js, Outcome, Value};
 use crate::rows::{self, WORDS};
-use rheo_core::{
-    Error, ErrorCode, Group, Instance, Lease, LeaseContext, LeaseToken, Result, RetryOptions, Timestamp,
-};
-use rheo_core::backend::Binding;
 use rheo::handle::{OwnedFetchOptions, json, number, settle_tokens, wait};
+use rheo_core::backend::Binding;
+use rheo_core::{Error, ErrorCode, Group, Instance, Lease, LeaseContext, LeaseToken, Result, RetryOptions, Timestamp};
 use std::cell::RefCell;
 use std::sync::Arc;
 

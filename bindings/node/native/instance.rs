@@ -7,8 +7,8 @@ use crate::js::{Js, Outcome, Value};
 use crate::operations::Call;
 use crate::stream::StreamTable;
 use crate::telemetry;
-use rheo_core::{Instance, OpenOptions, Result};
 use rheo::handle::{FEATURES, Options, json};
+use rheo_core::{Instance, OpenOptions, Result};
 use std::sync::Arc;
 
 /// An instance.

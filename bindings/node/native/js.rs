@@ -52,7 +52,9 @@ fn refused(function: &str, status: sys::napi_status) -> Failure {
         sys::Status::napi_pending_exception | sys::Status::napi_cannot_run_js | sys::Status::napi_closing => {
             Failure::Pending
         }
-        _ => Failure::Rheo(Error::new(ErrorCode::Internal, format!("{function} gave status {status}; please report it"))),
+        _ => {
+            Failure::Rheo(Error::new(ErrorCode::Internal, format!("{function} gave status {status}; please report it")))
+        }
     }
 }
 

@@ -38,7 +38,7 @@ pub fn start<'env>(env: Env, on_mail: Unknown<'env>, make_error: Unknown<'env>) 
     // SAFETY: a call from this environment.
     let js = unsafe { Js::new(env.raw()) };
     let prepared = || -> Outcome<_> {
-        let receiver = Loop::new(js, on_mail.value().value)?;
+        let receiver = Loop::tie(js, on_mail.value().value)?;
         let (home, memory) = Home::new(js, receiver, make_error.value().value)?;
         let library = instance::LibraryTable::make(&home, js, ())?;
         js.set(library, "memory", memory)?;

@@ -1,11 +1,11 @@
 //! The operations that are not hot: by name, with their options as the text of a JSON object, answered with JSON.
 
 use crate::answer::Answer;
+use rheo::handle::{Options, json};
 use rheo_core::{
     DeadLetter, DeadLetterOptions, Discard, Error, ErrorCode, GroupInfo, GroupOptions, GroupUpdate, Instance, Lag,
     Query, ReadOptions, ReplayOptions, ResetOptions, Result, StreamInfo, StreamOptions, TrimOptions,
 };
-use rheo::handle::{Options, json};
 use serde_json::{Map, Value, json};
 
 /// A call of an operation.
@@ -44,9 +44,7 @@ impl Call {
             "createStream" => {
                 db.create_stream(stream, self.options(StreamOptions::default())?).map(|()| Answer::Nothing)
             }
-            "deleteStream" => {
-                db.delete_stream(stream, self.options(Confirm::default())?.0).map(|()| Answer::Nothing)
-            }
+            "deleteStream" => db.delete_stream(stream, self.options(Confirm::default())?.0).map(|()| Answer::Nothing),
             "streamInfo" => db.stream_info(stream).map(|info| Answer::Text(Some(stream_info(&info)))),
             "listStreams" => db.list_streams().map(names),
             "createGroup" => {
@@ -57,21 +55,13 @@ impl Call {
             }
             "deleteGroup" => db.delete_group(stream, group).map(|()| Answer::Nothing),
             "listGroups" => db.list_groups(stream).map(names),
-            "read" => {
-                db.read(stream, self.options(Reading::default())?.0).map(|events| Answer::Events(events, None))
-            }
-            "get" => {
-                db.get(stream, text).map(|event| Answer::Events(event.into_iter().collect(), None))
-            }
-            "query" => {
-                db.query(stream, &self.options(Query::new())?).map(|events| Answer::Events(events, None))
-            }
+            "read" => db.read(stream, self.options(Reading::default())?.0).map(|events| Answer::Events(events, None)),
+            "get" => db.get(stream, text).map(|event| Answer::Events(event.into_iter().collect(), None)),
+            "query" => db.query(stream, &self.options(Query::new())?).map(|events| Answer::Events(events, None)),
             "queryPage" => db
                 .query_page(stream, &self.options(Query::new())?, self.text.as_deref())
                 .map(|page| Answer::Events(page.events, page.next_cursor)),
-            "checkQueryStream" => {
-                db.query_stream(stream, &self.options(Query::new())?).map(|_| Answer::Nothing)
-            }
+            "checkQueryStream" => db.query_stream(stream, &self.options(Query::new())?).map(|_| Answer::Nothing),
             "trim" => db.trim(stream, &self.options(TrimOptions::default())?).map(Answer::Count),
             "lag" => db
                 .lag(stream, group, self.partitions()?.as_deref())

@@ -21,10 +21,8 @@ struct State {
     idle: usize,
 }
 
-static POOL: Pool = Pool {
-    state: Mutex::new(State { jobs: VecDeque::new(), threads: 0, idle: 0 }),
-    arrived: Condvar::new(),
-};
+static POOL: Pool =
+    Pool { state: Mutex::new(State { jobs: VecDeque::new(), threads: 0, idle: 0 }), arrived: Condvar::new() };
 
 /// Has it done on a thread of the pool. Jobs begin in the order of these calls.
 pub(crate) fn run(job: impl FnOnce() + Send + 'static) {

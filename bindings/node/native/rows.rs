@@ -179,11 +179,7 @@ impl Encoder {
             row[LENGTHS..].fill(0);
             let id = (flags & HAS_ID != 0).then(|| event.id());
             let metadata = Some(event.metadata()).filter(|metadata| *metadata != "{}");
-            let texts = [
-                (HAS_KEY, event.key()),
-                (HAS_TYPE, event.event_type()),
-                (HAS_METADATA, metadata),
-            ];
+            let texts = [(HAS_KEY, event.key()), (HAS_TYPE, event.event_type()), (HAS_METADATA, metadata)];
             if let Some(id) = &id {
                 texts_position += self.put_text(row, 0, id.as_str());
             }
@@ -257,11 +253,7 @@ impl Encoder {
 }
 
 /// Rows for at once: their words in the scratch memory, and the text; or, where they do not fit there, as `to_list`.
-pub(crate) fn to_scratch<'a>(
-    home: &Rc<Home>,
-    js: Js,
-    rows: impl ExactSizeIterator<Item = Row<'a>>,
-) -> Outcome<Value> {
+pub(crate) fn to_scratch<'a>(home: &Rc<Home>, js: Js, rows: impl ExactSizeIterator<Item = Row<'a>>) -> Outcome<Value> {
     let count = rows.len();
     if count > SCRATCH_ROWS {
         return to_list(home, js, rows, None);

@@ -6,8 +6,8 @@ use crate::home::{COUNT, Home, SCRATCH_ROWS};
 use crate::js::{Failure, Js, Outcome, Value};
 use crate::rows::{self, WORDS};
 use crate::scan::end_of_value;
-use rheo_core::{Append, AppendOptions, Encoding, Error, ErrorCode, Event, Result, Stream, Timestamp};
 use rheo::handle::{Batch, OwnedAppendOptions};
+use rheo_core::{Append, AppendOptions, Encoding, Error, ErrorCode, Event, Result, Stream, Timestamp};
 use std::rc::Rc;
 
 /// What is kept of the memory that texts are read into.
@@ -84,7 +84,9 @@ functions! {
 fn append_one(stream: &Stream, items: &Batch) -> Result<Event> {
     match items.items() {
         [item] => stream.append(item),
-        items => Err(Error::new(ErrorCode::Internal, format!("{} items instead of one; please report it", items.len()))),
+        items => {
+            Err(Error::new(ErrorCode::Internal, format!("{} items instead of one; please report it", items.len())))
+        }
     }
 }
 
@@ -169,16 +171,17 @@ fn items_of(js: Js, values: &[Value]) -> Outcome<Batch> {
 fn options_of(js: Js, values: &[Value]) -> Outcome<OwnedAppendOptions> {
     let mut options = OwnedAppendOptions::new();
     let [id, key, event_type, metadata, timestamp, partition] = *values else { return Ok(options) };
-    let setters: [(Value, fn(&mut OwnedAppendOptions, &str)); 4] = [
-        (id, OwnedAppendOptions::set_id),
-        (key, OwnedAppendOptions::set_key),
-        (event_type, OwnedAppendOptions::set_type),
-        (metadata, OwnedAppendOptions::set_metadata),
-    ];
-    for (value, set) in setters {
-        if let Some(text) = js.to_optional_text(value)? {
-            set(&mut options, &text);
-        }
+    if let Some(id) = js.to_optional_text(id)? {
+        options.set_id(&id);
+    }
+    if let Some(key) = js.to_optional_text(key)? {
+        options.set_key(&key);
+    }
+    if let Some(event_type) = js.to_optional_text(event_type)? {
+        options.set_type(&event_type);
+    }
+    if let Some(metadata) = js.to_optional_text(metadata)? {
+        options.set_metadata(&metadata);
     }
     if js.is_given(timestamp)? {
         options.timestamp = Some(Timestamp::from_micros(js.to_i64(timestamp)?));

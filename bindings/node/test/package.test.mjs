@@ -50,6 +50,16 @@ test('the tour, by require', { skip }, async () => {
   assert.match((await node('tour.cjs')).stdout, TOUR)
 })
 
+test('the program of the front page, and the tour of the guide', { skip }, async () => {
+  const pages = Object.fromEntries(['README.md', 'docs/node.md'].map((page) => [page, readFileSync(join(HERE, '..', '..', page), 'utf8')]))
+  const [program] = /(?<=^```js\n).*?(?=^```)/ms.exec(pages['README.md'])
+  const [said] = /(?<=^```text\n).*?(?=^```)/ms.exec(pages['README.md'])
+  writeFileSync(join(place, 'hello.mjs'), program)
+  assert.equal((await node('hello.mjs')).stdout, said)
+  const tour = readFileSync(join(examples, 'tour.mjs'), 'utf8').replace(/^\/\/.*\n\n/, '')
+  assert.ok(pages['docs/node.md'].includes(`\`\`\`js\n${tour}\`\`\``), 'the tour of docs/node.md is examples/node/tour.mjs')
+})
+
 test('the worker, by TypeScript, strict', { skip, timeout: 120_000 }, async () => {
   cpSync(join(examples, 'worker.ts'), join(place, 'worker.mts'))
   cpSync(join(HERE, 'test', 'types.ts'), join(place, 'types.mts'))
