@@ -68,3 +68,11 @@ diff <(alerts "$wanted") <(uniq "$place/given.txt") ||
     fail 'The alerts are not those without the kill; see above (< without, > with it).'
 printf '\nKilled or not, the tables are equal. No alert is missing; given twice, for the kill came in between: %d.\n' \
     "$(uniq -d "$place/given.txt" | wc -l)"
+
+# What Node makes of it, where the package is built (make node).
+if command -v node >/dev/null && [[ -d $(dirname "$file")/../bindings/node/dist ]]; then
+    node "$(dirname "$file")/consume.mjs" "$place/killed" "${RHEO_DEMO_PAGE:-$programs/earthquakes.html}"
+    printf 'Its page: %s\n' "${RHEO_DEMO_PAGE:-$programs/earthquakes.html}"
+else
+    printf 'For what Node makes of it, with a page to look at: make node, then make demo again.\n'
+fi

@@ -23,8 +23,9 @@ command -v node >/dev/null && [[ $(node -p 'process.versions.node.split(".")[0]'
 # The tools of a package, once; again when they change.
 tools() {
     if [[ ! -d $1/node_modules || $1/package-lock.json -nt $1/node_modules ]]; then
-        (cd "$1" && npm ci "${@:2}" --omit=optional --no-audit --no-fund --loglevel=error) || {
-            echo "npm ci failed in $1; see above"
+        # Not `npm ci`: it wants the packages with the libraries, which are published after this one is built.
+        (cd "$1" && npm install "${@:2}" --omit=optional --no-audit --no-fund --loglevel=error) || {
+            echo "npm install failed in $1; see above"
             exit 77
         }
         touch "$1/node_modules"

@@ -118,15 +118,9 @@ impl Loop {
         }
     }
 
-    /// Sends an answer to the loop. When that has ended, nobody is there to get it.
+    /// Sends an answer to the loop. When that has ended, nobody is there to get it; leases are given back then.
     pub(crate) fn answer(&self, ticket: Ticket, answer: Result<Answer>) {
-        let undelivered = self.post(|mail| mail.answers.push((ticket, answer)));
-        if !undelivered {
-            return;
-        }
-        // Leases that nobody got are given back by `Answer`'s drop.
-        let answers = std::mem::take(&mut self.state.lock().mail.answers);
-        drop(answers);
+        self.post(|mail| mail.answers.push((ticket, answer)));
     }
 
     /// Sends telemetry to the loop.
@@ -140,11 +134,10 @@ impl Loop {
         });
     }
 
-    /// Returns whether the loop has ended.
-    fn post(&self, put: impl FnOnce(&mut Mail)) -> bool {
+    fn post(&self, put: impl FnOnce(&mut Mail)) {
         let mut state = self.state.lock();
+        let Some(function) = state.function else { return };
         put(&mut state.mail);
-        let Some(function) = state.function else { return true };
         if !state.called {
             // SAFETY: the function is open: it leaves the state, under this lock, before Node frees it.
             let status = unsafe {
@@ -153,7 +146,6 @@ impl Loop {
             };
             state.called = status == sys::Status::napi_ok;
         }
-        false
     }
 }
 
