@@ -18,7 +18,7 @@ if (!process.argv.includes('--dist')) {
   // A directory of its own: here rheo-ffi is built without its C symbols, and must not take the C library's place.
   const target = join(process.env.CARGO_TARGET_DIR ?? join(root, 'target'), 'node')
   const profile = isTest ? 'debug' : 'release'
-  const options = isTest ? ['--features', 'test-backends'] : ['--release']
+  const options = isTest ? ['--features', 'test-backends'] : ['--release', '--config', 'profile.release.strip="symbols"']
   run('cargo', ['build', '--quiet', '--locked', '-p', 'rheo-node', '--target-dir', target, ...options], root)
   const names = { darwin: 'librheo_node.dylib', win32: 'rheo_node.dll' }
   const built = join(target, profile, names[process.platform] ?? 'librheo_node.so')

@@ -14,13 +14,6 @@ export class Batch<P = any> extends Array<Lease<P>> {
     return Array
   }
 
-  /** @internal */
-  constructor(owner: Group<P>, rows: Rows | undefined, holder?: string) {
-    super()
-    if (rows === undefined) return
-    for (let index = 0; index < rows.length; index++) this[index] = new Lease<P>(owner, rows, index, holder)
-  }
-
   /** The payloads of the events, decoded. */
   payloads(): P[] {
     const payloads: P[] = []
@@ -81,4 +74,16 @@ export class Batch<P = any> extends Array<Lease<P>> {
   renewSync(leaseMs?: number): (Lease<P> | Error)[] {
     return this[0]?.owner.renewManySync(this, { leaseMs }) as (Lease<P> | Error)[] | undefined ?? []
   }
+}
+
+/**
+ * The leases of rows. A plain array that is given its class afterwards: making an object of a subclass of `Array` takes several times
+ * as long. @internal
+ */
+export function batchOf<P>(owner: Group<P>, rows: Rows | undefined, holder?: string): Batch<P> {
+  const leases: Lease<P>[] = []
+  if (rows !== undefined) {
+    for (let index = 0; index < rows.length; index++) leases.push(new Lease<P>(owner, rows, index, holder))
+  }
+  return Object.setPrototypeOf(leases, Batch.prototype) as Batch<P>
 }

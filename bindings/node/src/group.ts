@@ -1,4 +1,4 @@
-import { Batch } from './batch.js'
+import { batchOf, type Batch } from './batch.js'
 import * as check from './check.js'
 import type { Core } from './core.js'
 import { aborted, invalid, shown, wrongType } from './errors.js'
@@ -87,25 +87,25 @@ export class Group<P = any> {
     if (fetching.waitMs === 0) return this.fetchNow(fetching)
     const { limit, leaseMs, consumerId, partitions, waitMs } = fetching
     const raw = this.native.fetchWaiting(limit, leaseMs, consumerId, partitions, waitMs, nothing)
-    return this.batchOf(raw, consumerId)
+    return this.taken(raw, consumerId)
   }
 
   /** @internal */
   fetchNow(fetching: Fetching): Batch<P> {
     const { limit, leaseMs, consumerId, partitions } = fetching
-    return this.batchOf(this.native.fetch(limit, leaseMs, consumerId, partitions), consumerId)
+    return this.taken(this.native.fetch(limit, leaseMs, consumerId, partitions), consumerId)
   }
 
   /** @internal */
   async fetchLater(fetching: Fetching): Promise<Batch<P> | number> {
     const { limit, leaseMs, consumerId, partitions } = fetching
     const raw = await this.native.fetchLater(limit, leaseMs, consumerId, partitions)
-    return typeof raw === 'number' ? raw : new Batch<P>(this, Rows.listed(raw), consumerId)
+    return typeof raw === 'number' ? raw : batchOf<P>(this, Rows.listed(raw), consumerId)
   }
 
   /** An empty batch. @internal */
   none(): Batch<P> {
-    return new Batch<P>(this, undefined)
+    return batchOf<P>(this, undefined)
   }
 
   /** In how many milliseconds to look again after a fetch that gave nothing; −1 for never. @internal */
@@ -113,8 +113,8 @@ export class Group<P = any> {
     return memory[DUE]!
   }
 
-  private batchOf(raw: RawRows | undefined, consumerId: string | undefined): Batch<P> {
-    return raw === undefined ? this.none() : new Batch<P>(this, Rows.taken(raw), consumerId)
+  private taken(raw: RawRows | undefined, consumerId: string | undefined): Batch<P> {
+    return raw === undefined ? this.none() : batchOf<P>(this, Rows.taken(raw), consumerId)
   }
 
   private wait(fetching: Fetching): Promise<Batch<P>> {
