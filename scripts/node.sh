@@ -15,10 +15,10 @@ what=${1:?usage: scripts/node.sh build|build-test|scenarios|tests|package|bench}
 shift
 package=bindings/node
 
-command -v node >/dev/null && [[ $(node -p 'process.versions.node.split(".")[0]') -ge 20 ]] || {
+if ! command -v node >/dev/null || [[ $(node -p 'process.versions.node.split(".")[0]') -lt 20 ]]; then
     echo 'Node 20 or newer is not installed: https://nodejs.org'
     exit 77
-}
+fi
 
 # The tools of a package, once; again when they change.
 tools() {
