@@ -63,8 +63,11 @@ impl Answer {
                     return if at_once { js.undefined() } else { js.number(f64::from(due)) };
                 }
                 let given = leases.iter().map(|lease| (lease.event(), Some(lease)));
-                let value =
-                    if at_once { rows::to_scratch(home, js, given)? } else { rows::to_list(home, js, given, None)? };
+                let value = if at_once {
+                    rows::to_scratch(home, js, given)?
+                } else {
+                    rows::to_list(home, js, given, Some(leases[0].consumer_id()))?
+                };
                 claimed.leases.clear();
                 Ok(value)
             }

@@ -80,7 +80,7 @@ export class Batch<P = any> extends Array<Lease<P>> {
  * The leases of rows. A plain array that is given its class afterwards: making an object of a subclass of `Array` takes several times
  * as long. @internal
  */
-export function batchOf<P>(owner: Group<P>, rows: Rows | undefined, holder?: string): Batch<P> {
+export function batchOf<P>(owner: Group<P>, rows: Rows | undefined, holder = ''): Batch<P> {
   const leases: Lease<P>[] = []
   if (rows !== undefined) {
     for (let index = 0; index < rows.length; index++) leases.push(new Lease<P>(owner, rows, index, holder))

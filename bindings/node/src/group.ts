@@ -100,7 +100,7 @@ export class Group<P = any> {
   async fetchLater(fetching: Fetching): Promise<Batch<P> | number> {
     const { limit, leaseMs, consumerId, partitions } = fetching
     const raw = await this.native.fetchLater(limit, leaseMs, consumerId, partitions)
-    return typeof raw === 'number' ? raw : batchOf<P>(this, Rows.listed(raw), consumerId)
+    return typeof raw === 'number' ? raw : batchOf<P>(this, Rows.listed(raw), consumerId ?? raw[3])
   }
 
   /** An empty batch. @internal */
@@ -114,7 +114,10 @@ export class Group<P = any> {
   }
 
   private taken(raw: RawRows | undefined, consumerId: string | undefined): Batch<P> {
-    return raw === undefined ? this.none() : batchOf<P>(this, Rows.taken(raw), consumerId)
+    if (raw === undefined) return this.none()
+    // The one of the instance is asked for once, while the native half still knows it.
+    const holder = consumerId ?? (this.consumerId ??= this.native.consumerId())
+    return batchOf<P>(this, Rows.taken(raw), holder)
   }
 
   private wait(fetching: Fetching): Promise<Batch<P>> {
@@ -125,11 +128,6 @@ export class Group<P = any> {
       this.queues.set(key, queue)
     }
     return queue.add(fetching)
-  }
-
-  /** The consumer id of leases that were not given one. @internal */
-  ownConsumerId(): string {
-    return (this.consumerId ??= this.native.consumerId())
   }
 
   /**

@@ -28,13 +28,13 @@ export class Lease<P = any> implements Renewed {
   /** @internal */
   readonly index: number
   /** @internal */
-  readonly holder: string | undefined
+  readonly holder: string
   /** @internal */
   renewedUntil: bigint | undefined
   private made: Event<P> | undefined
 
   /** @internal */
-  constructor(owner: Group<P>, rows: Rows, index: number, holder: string | undefined) {
+  constructor(owner: Group<P>, rows: Rows, index: number, holder: string) {
     this.owner = owner
     this.rows = rows
     this.index = index
@@ -70,7 +70,7 @@ export class Lease<P = any> implements Renewed {
 
   /** Who holds it. */
   get consumerId(): string {
-    return this.holder ?? this.owner.ownConsumerId()
+    return this.holder
   }
 
   /** Which delivery of the event to the group this is, from 1. */

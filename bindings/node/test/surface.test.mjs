@@ -12,7 +12,7 @@ import { prepared } from './help.mjs'
 
 test('every operation has both forms', () => {
   const single = new Set(['constructor', 'capabilities', 'stream', 'group', 'ref', 'unref', 'toJSON', 'payloads'])
-  const inner = /^(callSync|call|events|page|pages|pagesSync|fetchNow|fetchLater|none|dueMs|taken|wait|wordsOf|isPlain|settle|settleLater|settleManyRaw|settleMany|settleManySync|tokenOf|ownConsumerId|keepAlive|bound.*|groupOf.*|byToken.*)$/
+  const inner = /^(callSync|call|events|page|pages|pagesSync|fetchNow|fetchLater|none|dueMs|taken|wait|wordsOf|isPlain|settle|settleLater|settleManyRaw|settleMany|settleManySync|tokenOf|keepAlive|bound.*|groupOf.*|byToken.*)$/
   for (const type of [rheo.Instance, rheo.Stream, rheo.Group, rheo.Lease, rheo.Batch]) {
     const names = Object.entries(Object.getOwnPropertyDescriptors(type.prototype)).filter(([, { value }]) => typeof value === 'function').map(([name]) => name)
     for (const name of names.filter((name) => !single.has(name) && !inner.test(name))) {
@@ -81,6 +81,22 @@ test('leases of several groups, tokens among them, settle in one call', async ()
   assert.deepEqual(results.map((error) => error?.code), [undefined, undefined, undefined, 'ERR_RHEO_INVALID_ARGUMENT', undefined])
   await assert.rejects(db.group('s', 'g').ack(d), { code: 'ERR_RHEO_STALE_LEASE' })
   await db.close()
+})
+
+test('a lease knows its holder, whoever fetches after', async (t) => {
+  const place = mkdtempSync('/tmp/rheo-test-')
+  t.after(() => rmSync(place, { recursive: true }))
+  for (const [url, options] of [['memory:', {}], [`journal:${place}/j`, { syncSettles: true }]]) {
+    const db = await prepared(rheo, options, url)
+    await db.appendBatch('s', [1, 2, 3])
+    const [own] = await db.fetch('s', 'g', { limit: 1 })
+    const [other] = await db.fetch('s', 'g', { limit: 1, consumerId: 'other' })
+    const [again] = await db.fetch('s', 'g', { limit: 1 })
+    assert.equal(other.consumerId, 'other')
+    assert.match(own.consumerId, /^rheo-[0-9a-f]{32}$/)
+    assert.equal(again.consumerId, own.consumerId)
+    await db.close()
+  }
 })
 
 test('renewing changes the lease', async () => {
