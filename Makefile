@@ -1,7 +1,7 @@
 # The front door. Thin on purpose: what is done lives in cargo and in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-crash bench bench-python fuzz lib install uninstall dist docs header fmt clean
+.PHONY: help demo test test-crash bench bench-python bench-node node fuzz lib install uninstall dist docs header fmt clean
 
 # The demo's own environment: the package as users install it, and what draws.
 demo_python := build/demo-python/bin/python
@@ -12,10 +12,11 @@ export PREFIX LIBDIR DESTDIR
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
-demo: lib build/set-up-demo ## the main job: a week of earthquakes in a journal, C, C++ and Python, a kill -9 in the middle
+demo: lib build/set-up-demo ## the main job: a week of earthquakes in a journal, in four languages, a kill -9 in the middle
 	@scripts/compile.sh build/demo/ingest release demo/ingest.c demo/json.c
 	@scripts/compile.sh build/demo/consume release demo/consume.cpp demo/json.c
 	@[ ! -x $(demo_python) ] || $(demo_python) -m pip install --quiet --disable-pip-version-check ./bindings/python
+	@scripts/node.sh build >build/logs/demo-node.log 2>&1 || [ $$? = 77 ]
 	@demo/run.sh build/demo $(wildcard $(demo_python))
 
 test: build/set-up-test ## everything: layout, lints, Rust tests, scenarios, C and C++ programs, the demo
@@ -32,6 +33,12 @@ bench: lib build/set-up-bench ## speed and memory, against floors and Redis; WRI
 bench-python: build/set-up-bench-python ## the Python package against redis-py, honker and plain Python; WRITE=1 as above
 	@VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --quiet --release --locked -m bindings/python/Cargo.toml >/dev/null
 	@.venv/bin/python bench/python.py $(if $(WRITE),--write docs/benchmarks.md)
+
+node: build/set-up-build ## the Node package, where it stands: bindings/node
+	@scripts/node.sh build
+
+bench-node: node build/set-up-bench ## the Node package against better-sqlite3 and node-redis; WRITE=1 notes the figures in docs/benchmarks.md
+	@scripts/node.sh bench $(if $(WRITE),--write docs/benchmarks.md)
 
 fuzz: build/set-up-test ## random programs of C calls for SECONDS=600; KEEP=1 keeps the inputs that reach the most
 	@scripts/fuzz.sh $(or $(SECONDS),600) $(if $(KEEP),--keep)
@@ -61,7 +68,7 @@ fmt: build/set-up-test ## lays out the Rust, C and C++ files
 
 clean: ## removes what was built
 	@cargo clean
-	@rm -rf build
+	@rm -rf build bindings/node/dist bindings/node/npm bindings/node/*.node
 
 # Sets this machine up, once; again when the script changes.
 build/set-up-%: scripts/setup.sh

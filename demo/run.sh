@@ -78,3 +78,11 @@ if [[ -n $python ]]; then
         "$python" "$(dirname "${BASH_SOURCE[0]}")/map.py" "$place/killed" "$programs/week.png"
     done
 fi
+
+# What Node makes of it, where the package is built (make node).
+if command -v node >/dev/null && [[ -d $(dirname "$file")/../bindings/node/dist ]]; then
+    node "$(dirname "$file")/consume.mjs" "$place/killed" "${RHEO_DEMO_PAGE:-$programs/earthquakes.html}"
+    printf 'Its page: %s\n' "${RHEO_DEMO_PAGE:-$programs/earthquakes.html}"
+else
+    printf '\nFor what Node makes of it, with a page to look at: install Node 20 or newer.\n'
+fi

@@ -68,6 +68,11 @@ packages=$(missing <<<"$wanted")
 packages=$(missing <<<"$needed")
 [[ -z $packages ]] || fail "missing; please run as root (or install the like of): apt-get install $packages"
 
+# Node comes from where its users have it. What wants it is skipped without it, and says so.
+if [[ $purpose != build ]] && ! { command -v node >/dev/null && [[ $(node -p 'process.versions.node.split(".")[0]') -ge 20 ]]; }; then
+    printf '== set-up: what is for Node will be skipped; to have it: Node 20 or newer, https://nodejs.org\n'
+fi
+
 # Rust comes last: everything above can be had without a question.
 minimum=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 command -v cargo >/dev/null || fail "missing: Rust $minimum or newer; get it from https://rustup.rs"

@@ -17,6 +17,10 @@ declare -A result seconds detail
 count() {
     awk '
         /^test result: /                                         { sub(/^test result: [^ ]* /, "") }
+        # The test runner of Node
+        /^(# |ℹ )pass [0-9]+$/    { passed += $3; seen = 1 }
+        /^(# |ℹ )fail [0-9]+$/    { failed += $3 }
+        /^(# |ℹ )skipped [0-9]+$/ { skipped += $3 }
         match($0, /^[0-9]+ passed[,;] [0-9]+ failed[,;] [0-9]+ (skipped|ignored)/) {
             split($0, word, " "); passed += word[1]; failed += word[3]; skipped += word[5]; seen = 1
         }
@@ -63,7 +67,7 @@ stage() {
 }
 
 # What is linked by the tools of another language, and so apart from the rest.
-without_languages=(--exclude rheo-python)
+without_languages=(--exclude rheo-python --exclude rheo-node)
 
 # How the code looks
 stage format cargo fmt --all --check -- --color never
@@ -75,6 +79,8 @@ tool=cargo-deny stage licences cargo deny --locked check licenses bans sources
 stage clippy cargo clippy --locked --workspace "${without_languages[@]}" --all-targets --features "$test_features" -- -D warnings
 stage clippy-shipped cargo clippy --locked -p rheo-ffi -- -D warnings
 stage clippy-handles cargo clippy --locked -p rheo-ffi --no-default-features -- -D warnings
+# In a target directory of its own: rheo-ffi is built without its C symbols there.
+stage clippy-node cargo clippy --locked -p rheo-node --all-targets --features test-backends --target-dir "$CARGO_TARGET_DIR/node" -- -D warnings
 stage docs env RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace "${without_languages[@]}" --no-deps --features "$test_features"
 tool=doxygen stage docs-c scripts/docs.sh c
 
@@ -114,6 +120,16 @@ after=python-build stage python-types scripts/check_python_types.sh .venv/bin/py
 after=python-build stage python-tests .venv/bin/python -m pytest --rootdir bindings/python -c bindings/python/pyproject.toml \
     bindings/python/tests
 stage python-package scripts/check_python_package.sh
+
+# Node: the package as it is tested, as it ships, and as it is installed
+tool=node stage build-node scripts/node.sh build-test
+for backend in memory native-stream-double flaky:memory; do
+    after=build-node stage "scenarios-node-${backend/:/-}" scripts/node.sh scenarios "$backend:"
+done
+after=build-node stage scenarios-node-journal scripts/node.sh scenarios 'journal:{place}/{number}?sync=never'
+after=build-node stage build-node-shipped scripts/node.sh build
+after=build-node-shipped stage node-tests scripts/node.sh tests
+after=build-node-shipped stage node-package scripts/node.sh package
 
 # Memory and threads: docs/safety.md
 stage fuzz scripts/fuzz.sh 30

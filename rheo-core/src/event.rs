@@ -65,6 +65,14 @@ impl Event {
         EventId::from(self.record().id())
     }
 
+    /// The bytes of the id if it was generated: for those who write its text out later, or never.
+    pub fn generated_id(&self) -> Option<[u8; 16]> {
+        match self.record().id() {
+            StoredId::Generated(uuid) => Some(*uuid.as_bytes()),
+            StoredId::Explicit(_) => None,
+        }
+    }
+
     /// The stream's name.
     pub fn stream(&self) -> &str {
         self.chunk.stream()
@@ -286,6 +294,7 @@ mod tests {
     fn built_events_give_back_what_they_were_built_from() {
         let events = Event::build("s", 3, &[parts(5), EventParts { metadata: r#"{"a":1}"#, payload: b"", ..parts(6) }]);
         assert_eq!(events[0].id(), "a");
+        assert_eq!(events[0].generated_id(), None);
         assert_eq!(events[0].stream(), "s");
         assert_eq!(events[0].partition(), 3);
         assert_eq!(events[0].sequence(), 5);

@@ -1,0 +1,5 @@
+//! Says how to link what Node loads.
+
+fn main() {
+    napi_build::setup();
+}

@@ -1,0 +1,3 @@
+// The package of this repository.
+
+export * from '../../../bindings/node/dist/index.mjs'
