@@ -243,7 +243,7 @@ pub fn many<'py>(
     };
     if items.len() == MOST {
         let most = rheo_core::limits::MAX_BATCH_ITEMS;
-        return Err(invalid(py, format!("the batch has more than {most} items, which is the most: split it")));
+        return Err(invalid(py, format!("the batch has {MOST} items or more; it takes at most {most}: split it")));
     }
     with_buffer(|buffer| {
         let shared = shared.read(buffer)?;
