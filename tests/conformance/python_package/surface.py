@@ -342,7 +342,8 @@ def view(value: Any) -> Json:
         case rheo.GroupInfo():
             shown = fields(value)
             options = {name: shown.pop(name) for name in ("max_attempts", "max_deliveries", "ordering")}
-            return {**shown, "oldest_unsettled_at": shown.pop("oldest_unsettled_at_us"), "options": options}
+            oldest = shown.pop("oldest_unsettled_at_us")
+            return {**shown, "oldest_unsettled_at": oldest, "options": options}
         case rheo.DeadLetter():
             places = ("stream", "event_id", "partition", "sequence")
             return {**fields(value), **{name: getattr(value, name) for name in places}}
