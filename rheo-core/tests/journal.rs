@@ -2,7 +2,7 @@
 
 use rheo_core::{
     Append, ErrorCode, FetchOptions, GroupOptions, Instance, OpenOptions, ReadOptions, Result, StreamOptions,
-    SyncPolicy, open,
+    SyncPolicy, TrimOptions, open,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -165,4 +165,40 @@ fn a_stream_that_is_deleted_while_it_is_synced_poisons_nothing() {
         db.delete_stream("s", true).unwrap();
     }
     db.close().unwrap();
+}
+
+#[test]
+fn a_stream_may_be_deleted_under_those_who_use_it() {
+    let place = tempfile::tempdir().unwrap();
+    for sync in [SyncPolicy::Always, SyncPolicy::Never] {
+        let path = place.path().join(format!("{sync:?}"));
+        let db = open(&url(&path), OpenOptions::new().sync(sync)).unwrap();
+        for _ in 0..40 {
+            db.create_stream("s", StreamOptions::default()).unwrap();
+            db.create_group("s", "g", &GroupOptions::default()).unwrap();
+            let uses: [&(dyn Fn() -> Result<()> + Sync); 4] = [
+                &|| db.append("s", &Append::json("1")).map(drop),
+                &|| db.trim("s", &TrimOptions { max_len: Some(0), force: true, ..TrimOptions::default() }).map(drop),
+                &|| db.fetch("s", "g", &FetchOptions::new()).and_then(|leases| db.ack_many(&leases)).map(drop),
+                &|| db.stream_info("s").map(drop),
+            ];
+            std::thread::scope(|scope| {
+                for each in uses {
+                    scope.spawn(move || {
+                        loop {
+                            match each() {
+                                Ok(()) => {}
+                                Err(error) if error.code() == ErrorCode::StreamNotFound => return,
+                                Err(error) => panic!("{error}"),
+                            }
+                        }
+                    });
+                }
+                db.append("s", &Append::json("2")).unwrap();
+                db.delete_stream("s", true).unwrap();
+            });
+        }
+        db.close().unwrap();
+        open(&url(&path), OpenOptions::new()).unwrap().close().unwrap();
+    }
 }

@@ -277,7 +277,11 @@ impl<L: Lost> Log<L> {
                 self.synced.fetch_max(up_to, Ordering::AcqRel);
                 Ok(())
             }
-            Err(_) if self.is_removed.load(Ordering::Acquire) => Ok(()),
+            // Nothing of it need outlive anything: who waits is answered.
+            Err(_) if self.is_removed.load(Ordering::Acquire) => {
+                self.synced.fetch_max(up_to, Ordering::AcqRel);
+                Ok(())
+            }
             Err(error) => Err(self.health.poison(&self.directory, "a sync failed", &error)),
         }
     }

@@ -560,6 +560,8 @@ impl StreamEntry {
     /// Takes note that the stream is gone, gives its memory back whoever still holds the entry, and returns whom to
     /// wake.
     pub(super) fn delete(&self) -> Vec<Waker> {
+        // A change by hand that is under way has decided what to do to what is there.
+        let _administration = self.administration.lock();
         self.deleted.store(true, Ordering::Release);
         let mut groups = self.groups.write();
         for group in std::mem::take(&mut *groups).into_values() {
