@@ -76,6 +76,9 @@ export function list(what: string, wanted: string, value: unknown): unknown[] {
 /** One sequence for all partitions, or one for each, as JSON. */
 export function sequences(what: string, value: unknown): string {
   if (typeof value !== 'object' || value === null) return digits(what, value)
+  if (!(value instanceof Map) && !isPlain(value)) {
+    throw wrongType(what, 'a sequence, or an object or a Map of partitions to sequences', value)
+  }
   const entries: Iterable<[unknown, unknown]> = value instanceof Map ? value : Object.entries(value)
   const parts: string[] = []
   for (const [partition, sequence] of entries) {
@@ -101,7 +104,10 @@ export function jsonValue(what: string, value: unknown): string {
       if (Array.isArray(value)) return `[${value.map((element, at) => jsonValue(`${what}[${at}]`, element))}]`
       if (value instanceof Set) return jsonValue(what, [...value])
       if (isPlain(value)) {
-        const fields = Object.entries(value).filter(([, field]) => field !== undefined)
+        const fields = Object.entries(value)
+        // Left out, a condition would match everything.
+        const missing = fields.find(([, field]) => field === undefined)
+        if (missing) throw wrongType(`${what}.${missing[0]}`, 'a value to compare with', undefined)
         return `{${fields.map(([name, field]) => `${JSON.stringify(text(what, name))}:${jsonValue(`${what}.${name}`, field)}`)}}`
       }
       throw wrongType(what, 'a JSON value', value)

@@ -1,3 +1,4 @@
+import * as turns from './turns.js'
 import { batchOf, type Batch } from './batch.js'
 import * as check from './check.js'
 import type { Core } from './core.js'
@@ -74,6 +75,10 @@ export class Group<P = any> {
         throw aborted(signal)
       }
     } else {
+      if (turns.isLong()) {
+        await turns.next()
+        if (signal?.aborted) throw aborted(signal)
+      }
       batch = this.fetchNow(fetching)
     }
     const isWaiting = fetching.waitMs > 0 && fetching.limit !== 0 && fetching.partitions !== '[]'

@@ -30,6 +30,16 @@ export function encode(value: unknown, encoding: unknown, what = 'payload'): Enc
   return { content: jsonText(value, what), isJson: true }
 }
 
+/** Objects that JSON.stringify makes an empty object of: a promise that nobody awaited, a Map, a Set, an Error. */
+export function isNoData(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    (value instanceof Promise || value instanceof Map || value instanceof Set || value instanceof Error) &&
+    !('toJSON' in value)
+  )
+}
+
 function bytesOf(value: ArrayBuffer | SharedArrayBuffer | ArrayBufferView, what: string): Uint8Array {
   const memory = ArrayBuffer.isView(value) ? value.buffer : value
   if (value.byteLength === 0) {
@@ -48,6 +58,7 @@ function bytesOf(value: ArrayBuffer | SharedArrayBuffer | ArrayBufferView, what:
 
 /** The JSON of a value. */
 export function jsonText(value: unknown, what = 'payload'): string {
+  if (isNoData(value)) throw wrongType(what, 'a value that JSON has, or bytes', value)
   let text: string | undefined
   try {
     text = JSON.stringify(value)

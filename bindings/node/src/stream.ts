@@ -3,7 +3,7 @@ import type { Core } from './core.js'
 import { invalid, wrongType } from './errors.js'
 import { AppendedEvent, eventsOf, RowEvent, type Event } from './event.js'
 import type { NativeStream, RowList } from './addon'
-import { encode, isBytes, jsonText } from './payload.js'
+import { encode, isBytes, jsonText, isNoData } from './payload.js'
 import { Position, Rows } from './rows.js'
 import { streamInfoOf, type Page, type StreamInfo } from './values.js'
 import {
@@ -248,7 +248,7 @@ type Values = [
 function isPlainItem(item: unknown): boolean {
   switch (typeof item) {
     case 'object':
-      return item === null || !(item instanceof Append || isBytes(item))
+      return item === null || !(item instanceof Append || isBytes(item) || isNoData(item))
     case 'string':
     case 'number':
     case 'boolean':

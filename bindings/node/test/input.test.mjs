@@ -221,3 +221,21 @@ test('everything that is given goes into JSON', async () => {
   for (const value of [await db.groupInfo('s', 'g'), await db.lag('s', 'g'), await db.streamInfo('s'), db.capabilities()]) JSON.stringify(value)
   await db.close()
 })
+
+test('what would silently become nothing, or everything, is refused', async () => {
+  const db = await prepared(rheo)
+  for (const payload of [Promise.resolve(1), new Map([[1, 2]]), new Set([1]), new Error('x')]) {
+    await assert.rejects(db.append('s', payload), { code: 'ERR_INVALID_ARG_TYPE' })
+    await assert.rejects(db.append('s', 1, { metadata: payload }), { code: 'ERR_INVALID_ARG_TYPE' })
+  }
+  await db.append('s', 1)
+  for (const where of [{ userId: undefined }, { userId: { gte: undefined, lt: 3 } }]) {
+    await assert.rejects(db.query('s', { where }), { code: 'ERR_INVALID_ARG_TYPE' })
+    await assert.rejects(db.replay('s', 'g', { query: { where } }), { code: 'ERR_INVALID_ARG_TYPE' })
+  }
+  for (const startAfter of [new Date(), Promise.resolve(5), new Set([1])]) {
+    await assert.rejects(db.createGroup('s', 'h', { startAfter }), { code: 'ERR_INVALID_ARG_TYPE' })
+  }
+  assert.equal((await db.read('s')).length, 1)
+  await db.close()
+})

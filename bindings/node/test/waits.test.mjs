@@ -125,3 +125,18 @@ test('a wait that blocks the thread ends by what another thread appends', async 
   await db.close()
   await worker.terminate()
 })
+
+test('a loop over a backlog lets the event loop have its turns', async () => {
+  const db = await prepared(rheo)
+  await db.appendBatch('s', Array.from({ length: 10_000 }, (_, n) => n))
+  let isStopped = false
+  setTimeout(() => {
+    isStopped = true
+  }, 1)
+  while (!isStopped) {
+    const batch = await db.fetch('s', 'g', { limit: 1 })
+    // It never runs out: only the timer ends it.
+    await batch.release()
+  }
+  await db.close()
+})
