@@ -18,10 +18,11 @@ from scenarios.main import HERE, parser, run_all
 
 def main() -> int:
     arguments = parser(__doc__, Way)
-    arguments.add_argument("--library", type=Path, required=True, help="the shared library, built with test-backends")
+    help_text = "the shared library, built with test-backends"
+    arguments.add_argument("--library", dest="shared", metavar="FILE", type=Path, required=True, help=help_text)
     arguments.add_argument("--header", type=Path, default=HERE.parents[1] / "include" / "rheo.h", help="include/rheo.h")
     given = arguments.parse_args()
-    library = Library(given.library.resolve(), given.header)
+    library = Library(given.shared.resolve(), given.header)
 
     def offered(way: Way) -> set[str]:
         # Not `signed-partitions`: in C a partition has no sign.

@@ -330,11 +330,13 @@ class _Base:
 class _Settling(_Base):
     """Settling by lease or token, through an instance or a group."""
 
-    __slots__ = ()
+    __slots__ = ("_settler",)
 
-    @property
-    def _settler(self) -> "_rheo.Instance | _rheo.Group":
-        raise NotImplementedError
+    def __init__(
+        self, instance: _rheo.Instance, threads: _Threads, settler: "_rheo.Instance | _rheo.Group | None" = None
+    ) -> None:
+        super().__init__(instance, threads)
+        self._settler = settler or instance
 
     async def ack(self, lease: "Lease | str") -> None:
         """See `rheo.Instance.ack`."""
@@ -398,10 +400,6 @@ class Instance(_Settling):
     @property
     def plain(self) -> _rheo.Instance:
         """The same instance without asyncio."""
-        return self._instance
-
-    @property
-    def _settler(self) -> _rheo.Instance:
         return self._instance
 
     @property
@@ -638,12 +636,8 @@ class Group(_Settling):
     __slots__ = ("_group",)
 
     def __init__(self, group: _rheo.Group, instance: Instance) -> None:
-        super().__init__(instance._instance, instance._threads)
+        super().__init__(instance._instance, instance._threads, group)
         self._group = group
-
-    @property
-    def _settler(self) -> _rheo.Group:
-        return self._group
 
     @property
     def stream(self) -> str:
@@ -966,7 +960,8 @@ class _Bridge:
         if bridge is None:
             try:
                 bridge = _BRIDGES[loop] = _Bridge(loop)
-            except (AttributeError, NotImplementedError):
+            except (AttributeError, RuntimeError):
+                # No sockets in this system, or none that this kind of loop reads.
                 return None
         return bridge
 
