@@ -70,11 +70,12 @@ struct BoundGroup {
 /// That neither the stream nor the group was deleted.
 #[inline]
 fn check(stream: &StreamEntry, group: &GroupEntry) -> Result<()> {
-    stream.check()?;
     if group.deleted.load(Ordering::Acquire) {
+        // A stream is marked before its groups are: one that goes with its stream finds the stream gone.
+        stream.check()?;
         return Err(Error::group_not_found(&stream.name, &group.name));
     }
-    Ok(())
+    stream.check()
 }
 
 /// The names of a stream and of one of its groups.
