@@ -152,6 +152,10 @@ impl Group {
         GroupRef { stream: &self.0.stream, name: &self.0.group, binding: Some(&self.0.binding) }
     }
 
+    pub(crate) fn operations(&self) -> &Operations {
+        &self.0.operations
+    }
+
     /// The stream's name.
     pub fn stream(&self) -> &str {
         &self.0.stream

@@ -27,13 +27,14 @@ use crate::options::OpenOptions;
 use crate::query::Query;
 use crate::query::run::{self, EventStream, Page};
 use crate::replay::{Replay, ReplayOptions, ResetOptions, confirm_required};
+use crate::runtime::Timer;
 use crate::stream::{StreamInfo, StreamOptions, TrimOptions};
 use crate::telemetry::{At, Telemetry, TelemetryName};
 use crate::timestamp::Timestamp;
 use crate::wait::Parker;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -161,6 +162,8 @@ pub(crate) struct Operations {
     options: OpenOptions,
     consumer_id: Arc<str>,
     closed: AtomicBool,
+    /// Made by the first producer or consumer.
+    timer: OnceLock<Arc<Timer>>,
 }
 
 impl Instance {
@@ -175,6 +178,7 @@ impl Instance {
             backend: Leaked::new(backend),
             consumer_id: format!("rheo-{}", LeaseId::random()).into(),
             closed: AtomicBool::new(false),
+            timer: OnceLock::new(),
             options,
         });
         if let Some(name) = &operations.options.name
@@ -263,13 +267,18 @@ impl Instance {
         self.operations.usable()?.now()
     }
 
-    /// Moves the manual clock by so many milliseconds, wakes every waiter, and returns the new time.
+    /// Moves the manual clock by so many milliseconds, wakes every waiter, and returns the new time. What consumers and producers of
+    /// this instance have to do by then, such as renewing, is done before it returns.
     ///
     /// # Errors
     /// `unsupported` unless the instance was opened with a manual clock; `invalid_argument` above ten years.
     pub fn advance_clock(&self, millis: u64) -> Result<Timestamp> {
         limits::check_duration("ms", millis, 0)?;
-        self.operations.usable()?.advance_clock(Duration::from_millis(millis))
+        let now = self.operations.usable()?.advance_clock(Duration::from_millis(millis))?;
+        if let Some(timer) = self.operations.timer.get() {
+            timer.clock_moved(&self.operations);
+        }
+        Ok(now)
     }
 
     /// A stream, its name resolved once: the same operations without the name, and faster. Whether the stream
@@ -715,13 +724,41 @@ impl Operations {
     }
 
     fn close(&self) -> Result<()> {
-        if self.backend.generation().is_past() || self.closed.swap(true, Ordering::AcqRel) {
+        if self.backend.generation().is_past() || self.closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        if let Some(timer) = self.timer.get() {
+            timer.stop();
+        }
+        if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
         if let Some(name) = &self.options.name {
             named::remove(name, self);
         }
-        self.backend.close()
+        let result = self.backend.close();
+        if let Some(timer) = self.timer.get() {
+            timer.wake_all();
+        }
+        result
+    }
+
+    /// The options of the instance.
+    pub(crate) fn options(&self) -> &OpenOptions {
+        &self.options
+    }
+
+    /// What does things at some time for the producers and consumers of this instance.
+    pub(crate) fn timer(&self) -> Arc<Timer> {
+        let is_manual = matches!(self.options.clock, ClockOption::Manual { .. });
+        Arc::clone(self.timer.get_or_init(|| Timer::new(is_manual)))
+    }
+
+    /// Tells of something that happened in a producer or consumer.
+    pub(crate) fn tell(&self, name: TelemetryName, stream: &str, group: &str, error: Option<ErrorCode>) {
+        if let Some(telemetry) = &self.options.telemetry {
+            telemetry.runtime(name, At { stream, group: Some(group) }, error);
+        }
     }
 
     #[inline]

@@ -21,7 +21,7 @@
 //!
 //! # Lock order
 //!
-//! In one place, for all of the library; a thread takes locks only in this order, top to bottom:
+//! In one place, for all of the library but the runtime, whose locks come before; a thread takes locks only in this order, top to bottom:
 //!
 //! 1. the registry of named instances
 //! 2. the administration of a backend (streams come and go)
@@ -64,6 +64,7 @@ mod options;
 pub mod partition;
 mod query;
 mod replay;
+mod runtime;
 mod stream;
 mod telemetry;
 mod timestamp;
@@ -93,8 +94,12 @@ pub use options::{HostData, JournalOptions, OpenOptions};
 pub use query::run::{EventStream, Page};
 pub use query::{Condition, Direction, Matcher, Operator, OrderField, Query};
 pub use replay::{Replay, ReplayOptions, ResetOptions};
+pub use runtime::{
+    Consumer, ConsumerOptions, Drain, MAX_CONCURRENCY, Next, OnFailure, Outcome, Producer, ProducerOptions, RetryDelay,
+    Work,
+};
 pub use serde_json::Value;
 pub use stream::{PartitionInfo, RetentionHold, StreamInfo, StreamOptions, Trim, TrimOptions};
 pub use telemetry::{Telemetry, TelemetryEvent, TelemetryName};
 pub use timestamp::Timestamp;
-pub use wait::Interrupt;
+pub use wait::{Interrupt, InterruptWatch};

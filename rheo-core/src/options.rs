@@ -227,6 +227,6 @@ fn boolean(key: &str, value: &str) -> Result<bool> {
     value.parse().map_err(|_| Error::invalid(format!("{key} is {value:?}; it takes true or false")))
 }
 
-fn number<N: std::str::FromStr>(key: &str, value: &str) -> Result<N> {
+pub(crate) fn number<N: std::str::FromStr>(key: &str, value: &str) -> Result<N> {
     value.parse().map_err(|_| Error::invalid(format!("{key} is {value:?}; it takes a number")))
 }

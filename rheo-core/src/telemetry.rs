@@ -83,6 +83,22 @@ names! {
     GroupReplay = 16, "group.replay";
     /// A counter: a group was reset.
     GroupReset = 17, "group.reset";
+    /// A consumer was started.
+    ConsumerStart = 18, "consumer.start";
+    /// A consumer ended: it was closed, or `error` ended it.
+    ConsumerStop = 19, "consumer.stop";
+    /// A producer was started.
+    ProducerStart = 20, "producer.start";
+    /// A producer ended: it was closed, or `error` ended it.
+    ProducerStop = 21, "producer.stop";
+    /// A fetch of a consumer or producer failed. It is repeated after a back-off, unless `error` ends it.
+    FetchError = 22, "fetch.error";
+    /// A settle of a consumer failed. It is repeated when `error` is definite.
+    SettleError = 23, "settle.error";
+    /// A handler failed, by an error, an exception or what it returned.
+    HandlerError = 24, "handler.error";
+    /// A handler panicked; its worker goes on.
+    WorkerCrash = 25, "worker.crash";
 }
 
 /// One thing that happened. Borrowed: copy what is to outlive the call.
@@ -173,6 +189,11 @@ impl Telemetry {
         if count > 0 {
             self.tell(&at.event(name, count));
         }
+    }
+
+    /// Tells of something in the runtime.
+    pub(crate) fn runtime(&self, name: TelemetryName, at: At<'_>, error: Option<ErrorCode>) {
+        self.tell(&TelemetryEvent { error, ..at.event(name, 1) });
     }
 
     /// Tells of a partition's frontier.

@@ -29,8 +29,20 @@ impl Interrupt {
 
     /// Ends every wait under this interrupt, now and until it is reset. Any thread.
     pub fn fire(&self) {
+        self.set();
+        self.wake();
+    }
+
+    /// The first half of firing: takes no lock and runs nobody's code.
+    pub(crate) fn set(&self) {
         self.0.fired.store(true, Ordering::SeqCst);
-        wake_all(self.0.wakers.matching(|()| true));
+    }
+
+    /// The second half: wakes who watches.
+    pub(crate) fn wake(&self) {
+        if !self.0.wakers.is_empty() {
+            wake_all(self.0.wakers.matching(|()| true));
+        }
     }
 
     /// Lets waits wait again.
@@ -43,13 +55,15 @@ impl Interrupt {
         self.0.fired.load(Ordering::SeqCst)
     }
 
-    /// Registers a waker until the guard is dropped.
-    pub(crate) fn watch(&self, waker: Waker) -> InterruptWatch {
+    /// Registers a waker, called when the interrupt is fired (any number of times, also without cause), until the guard is dropped. Who
+    /// registers looks afterwards whether it has been fired already.
+    pub fn watch(&self, waker: Waker) -> InterruptWatch {
         InterruptWatch { number: self.0.wakers.add((), waker), interrupt: self.clone() }
     }
 }
 
-pub(crate) struct InterruptWatch {
+/// Stops watching an interrupt when it is dropped.
+pub struct InterruptWatch {
     interrupt: Interrupt,
     number: u64,
 }
