@@ -120,8 +120,8 @@ impl Producer {
         Ok(&self.0.shared)
     }
 
-    /// At most `most` leases, at least one; waits up to `timeout_ms` for the first. A timeout of 0 does not wait. Costs a lock where
-    /// leases were fetched for others before, else a fetch.
+    /// At most `most` leases, at least one; waits up to `timeout_ms` for the first. A timeout of 0 does not wait. Fetches no more than
+    /// that, so that the rest is there for others; the producer of a consumer fetches all that it may hold.
     ///
     /// An interrupt ends the wait. Under a manual clock the wait is over when that clock has moved by `timeout_ms`, or when that much
     /// time has really passed. A fetch that fails is reported (`fetch.error`) and repeated after a back-off.
@@ -616,9 +616,8 @@ impl Shared {
                 state = self.settle_gathered(state);
                 continue;
             }
-            let room = self.max_demand.saturating_sub(state.inflight_count());
             let now = self.now();
-            if state.is_fetching || room == 0 || now < state.fetch_at {
+            if state.is_fetching || self.room(&state) == 0 || now < state.fetch_at {
                 let pause = (now < state.fetch_at).then_some(state.fetch_at);
                 if wait.is_over(self) {
                     state.refused |= state.is_fetching;
@@ -631,11 +630,18 @@ impl Shared {
                 state.waiting -= 1;
                 continue;
             }
-            if let Some(found) = self.fetch(state, room, wait)? {
+            // What a producer's user has not asked for is for others; a consumer's handlers ask for all that it may hold.
+            let demand = if self.role == Role::Producer { most - leases.len() } else { usize::MAX };
+            if let Some(found) = self.fetch(state, demand, wait)? {
                 return Ok(found);
             }
             state = self.state.lock();
         }
+    }
+
+    /// How many more leases it may hold.
+    fn room(&self, state: &State) -> usize {
+        self.max_demand.saturating_sub(state.inflight_count())
     }
 
     fn wait(&self, condition: &Condvar, state: &mut MutexGuard<'_, State>, until: Option<Instant>) {
@@ -668,9 +674,10 @@ impl Shared {
         }
     }
 
-    /// Fetches into the buffer, for everybody, and waits for something to fetch. Returns nothing when it is worth looking at the
+    /// Fetches at most `demand` leases into the buffer, for everybody, and waits for something to fetch. Returns nothing when it is worth looking at the
     /// state again.
-    fn fetch(&self, mut state: MutexGuard<'_, State>, mut room: usize, wait: Wait<'_>) -> Result<Option<Taken>> {
+    fn fetch(&self, mut state: MutexGuard<'_, State>, demand: usize, wait: Wait<'_>) -> Result<Option<Taken>> {
+        let mut room = self.room(&state).min(demand);
         state.is_fetching = true;
         let mut wakes = state.wakes;
         drop(state);
@@ -745,7 +752,7 @@ impl Shared {
             }
             wakes = state.wakes;
             // Slots may have come free meanwhile, or gone.
-            room = self.max_demand.saturating_sub(state.inflight_count());
+            room = self.room(&state).min(demand);
             if state.stopped || state.failure.is_some() || !state.buffered.is_empty() || room == 0 {
                 return Ok(None);
             }
