@@ -1,58 +1,13 @@
 //! Producers and consumers (contract, section 6): what only shows in Rust, with threads and faults. The rules themselves are in the scenarios.
 
+mod common;
+
+use common::*;
 use rheo_core::*;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering as Atomic};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering as Atomic};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-
-const SOON: u64 = 30_000;
-
-fn opened(url: &str, options: OpenOptions) -> Instance {
-    let db = open(url, options).unwrap();
-    db.create_stream("s", StreamOptions::partitions(2)).unwrap();
-    db.create_group("s", "g", &GroupOptions::default()).unwrap();
-    db
-}
-
-fn group(db: &Instance) -> Group {
-    db.group("s", "g").unwrap()
-}
-
-fn append(db: &Instance, count: usize) {
-    for n in 0..count {
-        db.append("s", &Append::json(&n.to_string())).unwrap();
-    }
-}
-
-fn leases(next: Next) -> Vec<Lease> {
-    match next {
-        Next::Leases(leases) => leases,
-        other => panic!("{other:?}"),
-    }
-}
-
-/// Counts what telemetry is told by this name.
-fn counted(name: TelemetryName) -> (Arc<AtomicUsize>, Telemetry) {
-    let count = Arc::new(AtomicUsize::new(0));
-    let told = Arc::clone(&count);
-    let telemetry = Telemetry::new(move |event| {
-        if event.name == name {
-            told.fetch_add(1, Atomic::SeqCst);
-        }
-    });
-    (count, telemetry)
-}
-
-/// Waits until something holds that other threads bring about.
-fn until(what: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_millis(SOON);
-    while !what() {
-        assert!(Instant::now() < end, "it never came to hold");
-        std::thread::yield_now();
-    }
-}
 
 #[test]
 fn a_producer_never_holds_more_than_it_may() {
@@ -231,18 +186,6 @@ fn every_event_ends_as_its_last_outcome_says() {
     }
 }
 
-/// A handler that waits to be let go.
-fn gated() -> (impl Fn(&Lease, &Interrupt) -> Outcome + Send + Sync + 'static, Receiver<u64>, Sender<Outcome>) {
-    let (entered, entries) = channel();
-    let (go, gate) = channel();
-    let gate = Mutex::new(gate);
-    let handler = move |lease: &Lease, _: &Interrupt| {
-        entered.send(lease.event().sequence()).unwrap();
-        gate.lock().unwrap().recv().unwrap_or(Outcome::Ack)
-    };
-    (handler, entries, go)
-}
-
 #[test]
 fn closing_gives_back_at_once_what_no_handler_has() {
     let db = opened("memory:", OpenOptions::new());
@@ -418,4 +361,187 @@ fn batches_fill_or_time_out_and_settle_one_by_one() {
     let dead = db.dead_letters("s", "g", &DeadLetterOptions::default()).unwrap();
     assert_eq!(dead.len(), 1);
     assert_eq!(db.lag("s", "g", None).unwrap().lag(), 0);
+}
+
+#[test]
+fn a_batch_that_waited_longer_than_its_limit_is_told_of_it_all_the_same() {
+    let db = opened("memory:", OpenOptions::new().manual_clock(None));
+    append(&db, 1);
+    let (told, tells) = channel();
+    let told = Mutex::new(told);
+    let mut options = ConsumerOptions::new().batch_size(2);
+    (options.batch_timeout_ms, options.max_lease_ms) = (5000, 1000);
+    let consumer = Consumer::start_batches(&group(&db), &options, move |work, _| {
+        told.lock().unwrap().send(work.is_cancelled()).unwrap();
+        until(|| work.is_cancelled());
+        told.lock().unwrap().send(work.is_cancelled()).unwrap();
+    })
+    .unwrap();
+    let began = || tells.try_recv().inspect(|cancelled| assert!(!cancelled)).is_ok();
+    until(|| db.advance_clock(100).is_ok() && began());
+    db.advance_clock(1000).unwrap();
+    assert!(tells.recv().unwrap());
+    consumer.close(SOON).unwrap();
+}
+
+#[test]
+fn a_drain_waits_for_a_fetch_that_is_under_way() {
+    let shown = Shown::new(true);
+    let db = shown.open();
+    append(&db, 1);
+    shown.holds_fetch.store(true, Atomic::SeqCst);
+    let consumer = Consumer::start(&group(&db), &ConsumerOptions::new(), |_, _| Outcome::Ack).unwrap();
+    until(|| shown.is_held.load(Atomic::SeqCst));
+    assert!(!consumer.drain(0).unwrap());
+    std::thread::scope(|scope| {
+        let drain = scope.spawn(|| consumer.drain(SOON));
+        shown.holds_fetch.store(false, Atomic::SeqCst);
+        assert!(drain.join().unwrap().unwrap());
+    });
+    // Nobody had begun with it.
+    assert_eq!(db.fetch("s", "g", &FetchOptions::new()).unwrap()[0].attempt(), 1);
+}
+
+#[test]
+fn gathered_acks_do_not_wait_for_the_next_demand() {
+    for lease_ms in [40, 30_000] {
+        let db = opened("memory:", OpenOptions::new());
+        append(&db, 2);
+        let options = ConsumerOptions::new().producer(ProducerOptions::new().lease_ms(lease_ms));
+        let producer = Producer::for_consumer(&group(&db), &options).unwrap();
+        let held = leases(producer.next(1, 0, None).unwrap());
+        producer.complete(&held, &[Outcome::Ack]).unwrap();
+        // The other one is held by nobody, and renewed.
+        until(|| db.lag("s", "g", None).unwrap().lag() == 1);
+        assert_eq!(producer.inflight_count().unwrap(), 1);
+        assert_eq!(leases(producer.next(1, 0, None).unwrap())[0].attempt(), 1);
+    }
+}
+
+#[test]
+fn a_handler_is_told_that_its_instance_is_closed() {
+    let db = opened("memory:", OpenOptions::new());
+    append(&db, 1);
+    let (entered, entries) = channel();
+    let consumer = Consumer::start(&group(&db), &ConsumerOptions::new(), move |_, cancel| {
+        entered.send(()).unwrap();
+        until(|| cancel.is_fired());
+        Outcome::Ack
+    })
+    .unwrap();
+    entries.recv().unwrap();
+    db.close().unwrap();
+    assert_eq!(consumer.wait(SOON).unwrap_err().code(), ErrorCode::Closed);
+}
+
+#[test]
+fn whoever_waits_learns_that_the_instance_was_closed() {
+    for _ in 0..200 {
+        let db = opened("memory:", OpenOptions::new());
+        let producer = Producer::start(&group(&db), &ProducerOptions::new()).unwrap();
+        std::thread::scope(|scope| {
+            let waiters = [(); 3].map(|()| scope.spawn(|| producer.next(1, SOON, None)));
+            db.close().unwrap();
+            for waiter in waiters {
+                assert_eq!(waiter.join().unwrap().unwrap_err().code(), ErrorCode::Closed);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_panic_that_is_not_the_handlers_ends_the_consumer() {
+    let shown = Shown::new(true);
+    let db = shown.open();
+    shown.panics.store(true, Atomic::SeqCst);
+    append(&db, 1);
+    let consumer = Consumer::start(&group(&db), &ConsumerOptions::new(), |_, _| Outcome::Ack).unwrap();
+    assert_eq!(consumer.wait(SOON).unwrap_err().code(), ErrorCode::Internal);
+    assert!(!consumer.is_running().unwrap());
+    shown.panics.store(false, Atomic::SeqCst);
+    consumer.close(SOON).unwrap();
+}
+
+#[test]
+fn a_store_that_does_not_notify_is_polled() {
+    let shown = Shown::new(false);
+    let db = shown.open();
+    let (entered, entries) = channel();
+    let producer = ProducerOptions { poll_ms: 5, ..ProducerOptions::new() };
+    let consumer = Consumer::start(&group(&db), &ConsumerOptions::new().producer(producer), move |_, _| {
+        entered.send(()).unwrap();
+        Outcome::Ack
+    })
+    .unwrap();
+    for _ in 0..3 {
+        let fetches = shown.fetches.load(Atomic::SeqCst);
+        until(|| shown.fetches.load(Atomic::SeqCst) > fetches + 2);
+        append(&db, 1);
+        entries.recv().unwrap();
+    }
+    consumer.close(SOON).unwrap();
+    let rare = ProducerOptions { poll_ms: 3_600_000, ..ProducerOptions::new() };
+    let producer = Producer::start(&group(&db), &rare).unwrap();
+    let fetches = shown.fetches.load(Atomic::SeqCst);
+    assert!(matches!(producer.next(1, 50, None).unwrap(), Next::Nothing { .. }));
+    assert!(shown.fetches.load(Atomic::SeqCst) <= fetches + 3);
+}
+
+#[test]
+fn telemetry_hears_of_everything_that_happens() {
+    let told: Arc<Mutex<Vec<(TelemetryName, Option<ErrorCode>)>>> = Arc::default();
+    let telling = Arc::clone(&told);
+    let telemetry = Telemetry::new(move |event| {
+        if event.name.number() >= TelemetryName::ConsumerStart.number() {
+            assert_eq!((event.stream, event.group, event.partition), ("s", Some("g"), None));
+            telling.lock().unwrap().push((event.name, event.error));
+        }
+    });
+    let all = || std::mem::take(&mut *told.lock().unwrap());
+    let db = opened("flaky:memory:", OpenOptions::new().telemetry(telemetry));
+    let arm = |what: &str| db.create_stream(&format!("flaky!{what}"), StreamOptions::default()).unwrap();
+
+    let producer = Producer::start(&group(&db), &ProducerOptions::new()).unwrap();
+    arm("unavailable:fetch:1");
+    assert!(matches!(producer.next(1, 0, None).unwrap(), Next::Nothing { .. }));
+    producer.close(0).unwrap();
+    producer.close(0).unwrap();
+    drop(producer);
+    let expected = [
+        (TelemetryName::ProducerStart, None),
+        (TelemetryName::FetchError, Some(ErrorCode::BackendUnavailable)),
+        (TelemetryName::ProducerStop, None),
+    ];
+    assert_eq!(all(), expected);
+
+    append(&db, 3);
+    arm("unavailable:settle:1");
+    let one = ConsumerOptions::new().producer(ProducerOptions::new().max_demand(1));
+    let consumer = Consumer::start(&group(&db), &one, |lease, _| match lease.event().payload() {
+        b"0" => Outcome::fail("a test"),
+        b"1" => panic!("a test"),
+        _ => Outcome::Ack,
+    })
+    .unwrap();
+    until(|| told.lock().unwrap().iter().any(|(name, _)| *name == TelemetryName::WorkerCrash));
+    consumer.close(SOON).unwrap();
+    let mut names = all();
+    assert_eq!(names.remove(0), (TelemetryName::ConsumerStart, None));
+    assert_eq!(names.pop(), Some((TelemetryName::ConsumerStop, None)));
+    for wanted in [
+        (TelemetryName::SettleError, Some(ErrorCode::BackendUnavailable)),
+        (TelemetryName::HandlerError, None),
+        (TelemetryName::WorkerCrash, None),
+    ] {
+        assert_eq!(names.iter().filter(|told| **told == wanted).count(), 1, "{wanted:?} in {names:?}");
+    }
+
+    let consumer = Consumer::start(&group(&db), &ConsumerOptions::new(), |_, _| Outcome::Ack).unwrap();
+    db.delete_group("s", "g").unwrap();
+    assert_eq!(consumer.wait(SOON).unwrap_err().code(), ErrorCode::GroupNotFound);
+    drop(consumer);
+    let gone = Some(ErrorCode::GroupNotFound);
+    let expected =
+        [(TelemetryName::ConsumerStart, None), (TelemetryName::FetchError, gone), (TelemetryName::ConsumerStop, gone)];
+    assert_eq!(all(), expected);
 }

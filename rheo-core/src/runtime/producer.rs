@@ -861,6 +861,7 @@ impl Shared {
             // A delay that nobody can wait for: the handler failed.
             Err(error) => return self.settle(all, &Outcome::fail(error.to_string())),
         };
+        let _settling = Settling { shared: self, count: all.len() };
         let results = {
             let tokens: Vec<&LeaseToken> = all.iter().map(|held| &held.token).collect();
             match self.operations().settle_many(&tokens, settlement) {
@@ -868,16 +869,12 @@ impl Shared {
                 Err(error) => vec![Err(error); tokens.len()],
             }
         };
-        let count = all.len();
         let mut failed =
             results.into_iter().enumerate().filter_map(|(at, result)| Some((at, result.err()?))).peekable();
         if failed.peek().is_some() {
             let failed: Vec<(usize, Error)> = failed.collect();
             self.settle_failed(&mut all, failed, outcome);
         }
-        let mut state = self.state.lock();
-        state.settling -= count;
-        self.freed(state);
     }
 
     /// Repeats later what definitely was not done and may be done yet (contract, section 6). The rest is left to expire.
@@ -989,9 +986,8 @@ impl Shared {
         let held: Vec<Held> = leases.iter().filter_map(|lease| state.inflight.remove(lease.lease_id())).collect();
         state.settling += held.len();
         drop(state);
+        let _settling = Settling { shared: self, count: held.len() };
         self.release(held.iter().map(|held| &held.token));
-        self.state.lock().settling -= held.len();
-        self.look_again();
     }
 
     /// A worker has waited for more and begins now: forgets those of its leases that were lost meanwhile, and what its signal said.
@@ -1197,6 +1193,20 @@ impl Drop for Fetching<'_> {
         if refused || stopped {
             self.0.wake_watchers();
         }
+    }
+}
+
+/// So many leases count as being settled, until this is dropped.
+struct Settling<'a> {
+    shared: &'a Shared,
+    count: usize,
+}
+
+impl Drop for Settling<'_> {
+    fn drop(&mut self) {
+        let mut state = self.shared.state.lock();
+        state.settling -= self.count;
+        self.shared.freed(state);
     }
 }
 
