@@ -162,3 +162,53 @@ fn a_child_does_not_hold_its_parent_s_journal() {
     }
     assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "status {status}");
 }
+
+/// A consumer's threads are its parent's alone. What the child has of it says so, and can be given up at any moment.
+#[test]
+fn a_child_has_no_consumers() {
+    use rheo_core::{Consumer, ConsumerOptions, Next, Outcome, Producer, ProducerOptions};
+
+    let db = open("memory:", OpenOptions::new()).unwrap();
+    db.create_stream("s", StreamOptions::default()).unwrap();
+    db.create_group("s", "g", &GroupOptions::default()).unwrap();
+    let group = db.group("s", "g").unwrap();
+    let options = ConsumerOptions::new().concurrency(3);
+    let consumer = Consumer::start(&group, &options, |_, _| Outcome::retry_after("again", 0)).unwrap();
+    let producer = Producer::start(&group, &ProducerOptions::new().max_demand(1)).unwrap();
+    (0..100).for_each(|_| drop(db.append("s", &Append::json("1")).unwrap()));
+    let forked = |error: Option<rheo_core::Error>| error.is_some_and(|error| error.code() == ErrorCode::Forked);
+    for _ in 0..20 {
+        let drain = producer.begin_drain().unwrap();
+        // SAFETY: as above.
+        let status = unsafe {
+            match libc::fork() {
+                0 => {
+                    let wrong = [
+                        forked(consumer.drain(1000).err()),
+                        forked(consumer.close(1000).err()),
+                        forked(consumer.wait(1000).err()),
+                        forked(consumer.inflight_count().err()),
+                        forked(producer.next(1, 1000, None).err()),
+                        forked(producer.close(1000).err()),
+                        forked(drain.is_done().err()),
+                        forked(Consumer::start(&group, &options, |_, _| Outcome::Ack).err()),
+                    ]
+                    .iter()
+                    .position(|right| !right);
+                    drop((drain, consumer, producer, group, db));
+                    libc::_exit(wrong.map_or(0, |at| at as i32 + 1))
+                }
+                process => {
+                    let mut status = 0;
+                    assert_eq!(libc::waitpid(process, &raw mut status, 0), process);
+                    status
+                }
+            }
+        };
+        assert!(libc::WIFEXITED(status), "the child was ended by a signal: {status}");
+        assert_eq!(libc::WEXITSTATUS(status), 0);
+    }
+    assert!(consumer.is_running().unwrap());
+    assert!(matches!(producer.next(1, 0, None).unwrap(), Next::Stopped));
+    consumer.close(30_000).unwrap();
+}
