@@ -7,6 +7,11 @@
 //! Lock order, before all locks of the rest of the library: a producer's state, the timer's. Neither is held while a backend is
 //! called, a lease is settled, a signal fired or somebody woken.
 
+/// Runs the programs of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/consumers.md")]
+struct Guide;
+
 mod backoff;
 mod consumer;
 mod inflight;
