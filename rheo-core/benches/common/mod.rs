@@ -65,6 +65,7 @@ fn keep_memory() {
 }
 
 /// Nanoseconds for one, of so many.
+#[allow(dead_code, reason = "not every bench needs it")]
 pub fn timed(count: u64, mut one: impl FnMut(u64)) -> f64 {
     let started = Instant::now();
     for index in 0..count {

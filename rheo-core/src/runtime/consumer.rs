@@ -9,7 +9,7 @@ use crate::limits;
 use crate::lock::before_wait;
 use crate::runtime::options::ConsumerOptions;
 use crate::runtime::outcome::Outcome;
-use crate::runtime::producer::{Role, Shared, Taken, Wait};
+use crate::runtime::producer::{Noted, Role, Shared, Taken, Wait};
 use crate::telemetry::TelemetryName;
 use crate::wait::Interrupt;
 use parking_lot::{Condvar, Mutex};
@@ -294,10 +294,9 @@ impl Pool {
     }
 
     /// Takes the next batch. Returns whether there is one.
-    fn take(&self, cancel: &Interrupt, leases: &mut Vec<Lease>) -> bool {
-        leases.clear();
+    fn take<'a>(&'a self, noted: Option<Noted<'a>>, cancel: &Interrupt, leases: &mut Vec<Lease>) -> bool {
         let shared = &self.shared;
-        if shared.take(self.batch_size, Wait::FOREVER, Some(cancel), leases) != Ok(Taken::Some) {
+        if shared.take_on(noted, self.batch_size, Wait::FOREVER, Some(cancel), leases) != Ok(Taken::Some) {
             return false;
         }
         if leases.len() < self.batch_size && self.batch_timeout_ms > 0 {
@@ -317,7 +316,7 @@ impl Pool {
         true
     }
 
-    fn handle(&self, leases: &[Lease], cancel: &Interrupt, outcomes: &mut Vec<Outcome>) {
+    fn handle<'a>(&'a self, leases: &[Lease], cancel: &Interrupt, outcomes: &mut Vec<Outcome>) -> Option<Noted<'a>> {
         outcomes.clear();
         RUNNING.set(Some(Arc::as_ptr(&self.shared)));
         let work = Work { leases, cancel };
@@ -334,7 +333,7 @@ impl Pool {
         {
             self.shared.tell(TelemetryName::HandlerError, None);
         }
-        self.shared.complete(leases, outcomes);
+        self.shared.complete(leases, outcomes)
     }
 }
 
@@ -346,14 +345,19 @@ impl Worker {
         let cancel = Interrupt::new();
         let mut leases = Vec::with_capacity(self.0.batch_size.min(1024));
         let mut outcomes = Vec::new();
-        while self.0.take(&cancel, &mut leases) {
+        // Freed when no lock is held.
+        let mut done = Vec::new();
+        let mut noted = None;
+        while self.0.take(noted.take(), &cancel, &mut leases) {
+            done.clear();
             if leases.is_empty() {
                 continue;
             }
-            self.0.handle(&leases, &cancel, &mut outcomes);
+            noted = self.0.handle(&leases, &cancel, &mut outcomes);
             if cancel.is_fired() {
                 cancel.reset();
             }
+            std::mem::swap(&mut leases, &mut done);
         }
     }
 }

@@ -12,17 +12,20 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// A time of the runtime's clock, in microseconds.
 pub(super) type Micros = i64;
 
-/// One lease that is held.
+/// Later than everything.
+const NEVER: Micros = Micros::MAX;
+
+/// One lease that is held. Moved about for each event, so it is kept small.
 pub(super) struct Held {
     pub(super) token: LeaseToken,
     pub(super) attempt: u32,
     /// What its settle is to be again, when it failed.
-    pub(super) repeat: Option<Repeat>,
+    pub(super) repeat: Option<Box<Repeat>>,
     renew_at: Micros,
     /// When it ends by our own clock, unless it is renewed.
     expires_at: Micros,
-    /// Since when a handler has it; nothing while none has.
-    started_at: Option<Micros>,
+    /// Since when a handler has it; [`NEVER`] while none has.
+    started_at: Micros,
     /// Whether its handler has had it for so long that it is not renewed any more.
     given_up: bool,
     /// Fired when the lease is lost.
@@ -75,7 +78,7 @@ impl Inflight {
     pub(super) fn add(&mut self, lease: &Lease, now: Micros) -> Micros {
         let (token, attempt) = (lease.token().clone(), lease.attempt());
         let (renew_at, expires_at) = (now + self.lease / 2, now + self.lease);
-        let (repeat, started_at, given_up, cancel) = (None, None, false, None);
+        let (repeat, started_at, given_up, cancel) = (None, NEVER, false, None);
         let held = Held { token, attempt, repeat, renew_at, expires_at, started_at, given_up, cancel };
         self.held.insert(lease.lease_id(), held);
         renew_at
@@ -83,7 +86,7 @@ impl Inflight {
 
     /// Takes back one whose settle is to be repeated.
     pub(super) fn put_back(&mut self, mut held: Held) {
-        (held.started_at, held.cancel) = (None, None);
+        (held.started_at, held.cancel) = (NEVER, None);
         self.held.insert(held.token.lease_id(), held);
     }
 
@@ -101,7 +104,7 @@ impl Inflight {
             return None;
         }
         if let Some(cancel) = cancel {
-            (held.started_at, held.given_up) = (Some(now), false);
+            (held.started_at, held.given_up) = (now, false);
             held.cancel = Some(cancel.clone());
         }
         Some(held.due(self.max_lease))
@@ -129,7 +132,7 @@ impl Inflight {
         let (soon, max_lease) = (now + self.lease / 20, self.max_lease);
         let mut cancelled = Vec::new();
         self.held.retain(|_, held| {
-            if max_lease > 0 && !held.given_up && held.started_at.is_some_and(|started| now - started >= max_lease) {
+            if max_lease > 0 && !held.given_up && held.age(now) >= max_lease {
                 held.given_up = true;
                 cancelled.extend(held.cancelled());
             }
@@ -181,14 +184,14 @@ impl Held {
         if self.given_up {
             return self.expires_at;
         }
-        let limit = self.started_at.filter(|_| max_lease > 0).map(|started| started.saturating_add(max_lease));
-        let repeat = self.repeat.as_ref().map(|repeat| repeat.due);
-        [limit, repeat].into_iter().flatten().fold(self.renew_at, Micros::min)
+        let limit = if max_lease > 0 { self.started_at.saturating_add(max_lease) } else { NEVER };
+        let repeat = self.repeat.as_ref().map_or(NEVER, |repeat| repeat.due);
+        self.renew_at.min(limit).min(repeat)
     }
 
-    /// For how long its handler has had it.
+    /// For how long its handler has had it; nothing or less while none has.
     pub(super) fn age(&self, now: Micros) -> Micros {
-        self.started_at.map_or(0, |started| now - started)
+        now.saturating_sub(self.started_at)
     }
 
     /// Sets the signal that tells its handler, and returns it: whoever watches it is to be woken once no lock is held. It is set at once,

@@ -409,6 +409,12 @@ impl<'a> Wait<'a> {
     }
 }
 
+/// What handlers said has been noted: the state, locked, and what time it was.
+pub(super) struct Noted<'a> {
+    state: MutexGuard<'a, State>,
+    now: Micros,
+}
+
 /// What a producer is part of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
@@ -603,8 +609,23 @@ impl Shared {
         cancel: Option<&Interrupt>,
         leases: &mut Vec<Lease>,
     ) -> Result<Taken> {
+        self.take_on(None, most, wait, cancel, leases)
+    }
+
+    /// The same, going on from a [`complete`](Shared::complete).
+    pub(super) fn take_on<'a>(
+        &'a self,
+        noted: Option<Noted<'a>>,
+        most: usize,
+        wait: Wait<'_>,
+        cancel: Option<&Interrupt>,
+        leases: &mut Vec<Lease>,
+    ) -> Result<Taken> {
         let _interrupted = wait.interrupt.map(|interrupt| interrupt.watch(self.waker()));
-        let mut state = self.state.lock();
+        let (mut state, mut now) = match noted {
+            Some(Noted { state, now }) => (state, Some(now)),
+            None => (self.state.lock(), None),
+        };
         loop {
             if let Some(error) = &state.failure {
                 return Err(error.clone());
@@ -613,7 +634,7 @@ impl Shared {
                 return Ok(Taken::Stopped);
             }
             if !state.buffered.is_empty() {
-                let now = self.now();
+                let now = now.take().unwrap_or_else(|| self.now());
                 self.hand_out(&mut state, most, now, cancel, leases);
                 if state.waiting > 0 && (!state.buffered.is_empty() || !state.is_fetching) {
                     self.others.notify_one();
@@ -623,6 +644,7 @@ impl Shared {
                 }
                 continue;
             }
+            now = None;
             if !state.gathered.is_empty() {
                 // Nothing to go on with: there is time to settle.
                 state = self.settle_gathered(state);
@@ -792,8 +814,9 @@ impl Shared {
         self.look_again();
     }
 
-    /// Takes note of what handlers said. What came of a lease that is not held any more counts for nothing.
-    pub(super) fn complete(&self, leases: &[Lease], outcomes: &[Outcome]) {
+    /// Takes note of what handlers said. What came of a lease that is not held any more counts for nothing. Where nothing is to be
+    /// settled now, the state is still locked for who goes on at once.
+    pub(super) fn complete<'a>(&'a self, leases: &[Lease], outcomes: &[Outcome]) -> Option<Noted<'a>> {
         let missing = (outcomes.len() < leases.len()).then(|| {
             Outcome::fail(format!("the handler gave {} outcomes for {} events", outcomes.len(), leases.len()))
         });
@@ -824,6 +847,9 @@ impl Shared {
             } else {
                 let at = state.gathered_since + self.gather_at_most(GATHER_TIMER);
                 self.schedule(&mut state, at);
+                if others.is_empty() {
+                    return Some(Noted { state, now });
+                }
             }
         }
         drop(state);
@@ -837,6 +863,7 @@ impl Shared {
             }
             self.settle(same, outcome);
         }
+        None
     }
 
     /// What is gathered is not renewed, so it waits for a small part of its lease at most.
@@ -888,7 +915,7 @@ impl Shared {
             if error.settle_class() == SettleClass::Definite && error.retriable() == Retriable::Yes {
                 let mut backoff = held.repeat.take().map_or_else(Backoff::default, |repeat| repeat.backoff);
                 let due = now.saturating_add(micros(backoff.failed()));
-                held.repeat = Some(Repeat { outcome: outcome.clone(), backoff, due });
+                held.repeat = Some(Box::new(Repeat { outcome: outcome.clone(), backoff, due }));
                 let mut state = self.state.lock();
                 state.inflight.put_back(held);
                 self.schedule(&mut state, due);
