@@ -120,13 +120,63 @@ const RUNTIME_OF_PROGRAMS: &[(&str, &str)] = &[
 
 /// Tests that check a rule of section 6 beside the scenarios: the rule, the file, the tests' names.
 pub const PROGRAM_TESTS: &[(&str, &str, &[&str])] = &[
+    ("6.producer", RUNTIME_TESTS, &["a_producer_never_holds_more_than_it_may"]),
+    ("6.renewal", RUNTIME_TESTS, &["leases_are_renewed_on_a_manual_clock_and_lost_ones_dropped"]),
+    ("6.renewal", THREAD_TESTS, &["all_producers_of_an_instance_renew_together"]),
+    (
+        "6.settle_errors",
+        RUNTIME_TESTS,
+        &["only_a_definite_failure_of_a_settle_is_repeated", "every_event_ends_as_its_last_outcome_says"],
+    ),
+    ("6.settling", RUNTIME_TESTS, &["gathered_acks_do_not_wait_for_the_next_demand"]),
+    ("6.settling", THREAD_TESTS, &["no_free_slot_is_lost"]),
+    ("6.backoff", RUNTIME_TESTS, &["fetches_that_fail_are_repeated_later_and_later"]),
+    (
+        "6.wakeups",
+        RUNTIME_TESTS,
+        &["waiting_ends_by_an_append_an_interrupt_a_drain_and_the_time", "a_store_that_does_not_notify_is_polled"],
+    ),
+    ("6.wakeups", THREAD_TESTS, &["no_wake_up_is_lost"]),
+    ("6.drain", RUNTIME_TESTS, &["draining_waits_for_what_is_held", "a_drain_waits_for_a_fetch_that_is_under_way"]),
+    ("6.close", RUNTIME_TESTS, &["closing_gives_back_at_once_what_no_handler_has", "a_handler_may_close_its_consumer"]),
+    ("6.consumer", RUNTIME_TESTS, &["every_event_ends_as_its_last_outcome_says"]),
+    ("6.batches", RUNTIME_TESTS, &["batches_fill_or_time_out_and_settle_one_by_one"]),
+    ("6.key_order", THREAD_TESTS, &["each_key_keeps_its_order_and_others_fill_the_slots"]),
+    ("6.competition", THREAD_TESTS, &["two_consumers_share_the_events_of_a_group"]),
+    (
+        "6.endings",
+        RUNTIME_TESTS,
+        &["a_consumer_ends_with_its_group_and_its_instance", "a_panic_that_is_not_the_handlers_ends_the_consumer"],
+    ),
+    ("6.endings", "rheo-core/tests/fork.rs", &["a_child_has_no_consumers"]),
     (
         "6.cancel",
-        "rheo-core/tests/runtime.rs",
-        &["a_handler_that_does_not_return_is_told_and_left", "a_lease_is_not_renewed_beyond_its_limit"],
+        RUNTIME_TESTS,
+        &[
+            "a_handler_that_does_not_return_is_told_and_left",
+            "a_lease_is_not_renewed_beyond_its_limit",
+            "a_batch_that_waited_longer_than_its_limit_is_told_of_it_all_the_same",
+            "a_handler_is_told_that_its_instance_is_closed",
+        ],
     ),
-    ("6.settle_errors", "rheo-core/tests/runtime.rs", &["only_a_definite_failure_of_a_settle_is_repeated"]),
+    ("6.threads", THREAD_TESTS, &["blocked_handlers_starve_no_renewal"]),
+    ("6.threads", IDLE_TESTS, &["two_hundred_consumers_share_one_thread"]),
+    (
+        "6.idle",
+        IDLE_TESTS,
+        &[
+            "an_idle_consumer_does_not_poll",
+            "a_consumer_that_waits_for_a_retry_looks_when_it_is_due",
+            "a_thousand_idle_producers_cost_nothing",
+        ],
+    ),
+    ("6.crash", "rheo-core/tests/runtime_crash.rs", &["kill_again_and_again"]),
+    ("6.telemetry", RUNTIME_TESTS, &["telemetry_hears_of_everything_that_happens"]),
 ];
+
+const RUNTIME_TESTS: &str = "rheo-core/tests/runtime.rs";
+const THREAD_TESTS: &str = "rheo-core/tests/runtime_threads.rs";
+const IDLE_TESTS: &str = "rheo-core/tests/runtime_idle.rs";
 
 /// The failures that users of such systems reported, as far as scenarios can show them on a backend without
 /// durability. Every one of them must be shown.

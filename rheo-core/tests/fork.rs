@@ -129,10 +129,11 @@ fn a_child_does_not_hold_its_parent_s_journal() {
     let url = format!("journal:{}", place.path().join("journal").display());
     let db = open(&url, OpenOptions::new()).unwrap();
     db.create_stream("s", StreamOptions::default()).unwrap();
-    let mut ends = [0; 2];
+    let (mut ends, mut looked) = ([0; 2], [0; 2]);
     // SAFETY: the child calls what this test is about, and ends by `_exit`, when the parent has closed its end of the pipe.
     let process = unsafe {
         assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
+        assert_eq!(libc::pipe(looked.as_mut_ptr()), 0);
         match libc::fork() {
             0 => {
                 libc::alarm(20);
@@ -140,6 +141,7 @@ fn a_child_does_not_hold_its_parent_s_journal() {
                 let refused = |error: Option<rheo_core::Error>, code| error.is_some_and(|error| error.code() == code);
                 let forked = refused(db.append("s", &Append::json("1")).err(), ErrorCode::Forked);
                 let locked = refused(open(&url, OpenOptions::new()).err(), ErrorCode::Locked);
+                assert_eq!(libc::write(looked[1], [1_u8].as_ptr().cast(), 1), 1);
                 drop(std::ptr::read(&raw const db));
                 let mut byte = 0_u8;
                 libc::read(ends[0], (&raw mut byte).cast(), 1);
@@ -149,6 +151,10 @@ fn a_child_does_not_hold_its_parent_s_journal() {
         }
     };
     db.append("s", &Append::json("1").id("parent")).unwrap();
+    // The child is to find it locked: only then is it closed.
+    let mut byte = 0_u8;
+    // SAFETY: the byte is there to be written to.
+    assert_eq!(unsafe { libc::read(looked[0], (&raw mut byte).cast(), 1) }, 1);
     db.close().unwrap();
     let again = open(&url, OpenOptions::new()).unwrap();
     assert!(again.get("s", "parent").unwrap().is_some());
@@ -156,8 +162,7 @@ fn a_child_does_not_hold_its_parent_s_journal() {
     let mut status = 0;
     // SAFETY: the descriptors and the process are this test's own.
     unsafe {
-        libc::close(ends[0]);
-        libc::close(ends[1]);
+        [ends, looked].as_flattened().iter().for_each(|end| drop(libc::close(*end)));
         assert_eq!(libc::waitpid(process, &raw mut status, 0), process);
     }
     assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "status {status}");
