@@ -96,7 +96,7 @@ impl Surface {
             return Ok(Value::Null);
         }
         let options = [args.options(PRODUCER_OPTIONS)?, args.options(CONSUMER_OPTIONS)?].concat();
-        let outcomes = args.list("outcomes")?.unwrap_or_default().into_iter().map(outcome).collect::<Result<_, _>>()?;
+        let outcomes = args.list("outcomes")?.unwrap_or_default().iter().map(outcome).collect::<Result<_, _>>()?;
         let script = Arc::new(Script::default());
         script.state.lock().expect("nobody has it yet").outcomes = outcomes;
         let consumer = args.end(|| {
@@ -223,9 +223,9 @@ fn start(group: &Group, options: &ConsumerOptions, script: Arc<Script>) -> Resul
 }
 
 /// An outcome as it is written.
-fn outcome(written: Value) -> Result<Option<Outcome>, Failure> {
+fn outcome(written: &Value) -> Result<Option<Outcome>, Failure> {
     let wrong = || Failure::from(format!("{written} is not an outcome"));
-    match &written {
+    match written {
         Value::String(name) if name == "ack" => return Ok(Some(Outcome::Ack)),
         Value::String(name) if name == "nothing" => return Ok(None),
         _ => {}

@@ -162,7 +162,9 @@ fn a_child_does_not_hold_its_parent_s_journal() {
     let mut status = 0;
     // SAFETY: the descriptors and the process are this test's own.
     unsafe {
-        [ends, looked].as_flattened().iter().for_each(|end| drop(libc::close(*end)));
+        for end in [ends, looked].as_flattened() {
+            libc::close(*end);
+        }
         assert_eq!(libc::waitpid(process, &raw mut status, 0), process);
     }
     assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "status {status}");

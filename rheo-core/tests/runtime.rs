@@ -489,7 +489,8 @@ fn a_store_that_does_not_notify_is_polled() {
 
 #[test]
 fn telemetry_hears_of_everything_that_happens() {
-    let told: Arc<Mutex<Vec<(TelemetryName, Option<ErrorCode>)>>> = Arc::default();
+    type Told = Vec<(TelemetryName, Option<ErrorCode>)>;
+    let told: Arc<Mutex<Told>> = Arc::default();
     let telling = Arc::clone(&told);
     let telemetry = Telemetry::new(move |event| {
         if event.name.number() >= TelemetryName::ConsumerStart.number() {

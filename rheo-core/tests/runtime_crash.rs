@@ -117,10 +117,10 @@ mod unix {
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap();
-            let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+            let lines = BufReader::new(child.stdout.take().unwrap()).lines();
             let patience = random.random_range(0..EVENTS / 20);
             let mut told = 0;
-            while let Some(line) = lines.next() {
+            for line in lines {
                 let line = line.unwrap();
                 let fields: Vec<u64> = line.split(' ').map(|field| field.parse().unwrap()).collect();
                 let [number, partition, sequence, attempt] = fields[..] else { panic!("{line:?}") };
