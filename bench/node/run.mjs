@@ -12,7 +12,8 @@ import { cpus, release, tmpdir, type } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { floor, payload, redis, rheo, sqlite } from './cases.mjs'
+import { floor, redis, rheo, sqlite } from './cases.mjs'
+import { payload } from './payload.mjs'
 
 const [BEGIN, END] = ['<!-- node figures: begin -->', '<!-- node figures: end -->']
 const { values: options } = parseArgs({ options: { turns: { type: 'string', default: '7' }, write: { type: 'string' } } })

@@ -45,10 +45,13 @@ export interface BatchContext<P = any> {
 /** Handles an event. */
 export type Handler<P = any> = (event: Event<P>, context: Context<P>) => Outcome | void | PromiseLike<Outcome | void>
 
-/** Handles a list of events: gives nothing, which acks all, or an outcome for each, in order. One that is missing is a failure. */
+/**
+ * Handles a list of events: gives nothing, which acks all, or an outcome for each, in order. One that is missing is a failure, and so is an
+ * `Error` in its place, of that event alone; what is thrown is one of all of them.
+ */
 export type BatchHandler<P = any> = (
   events: readonly Event<P>[], context: BatchContext<P>,
-) => readonly Outcome[] | void | PromiseLike<readonly Outcome[] | void>
+) => readonly (Outcome | Error)[] | void | PromiseLike<readonly (Outcome | Error)[] | void>
 
 /** Some leases on their way through a handler. */
 abstract class Task {
@@ -439,7 +442,7 @@ export class Consumer<P = any> extends Runtime<P> {
       for (let at = 0; at < task.count; at++) this.gather(task, at)
     } else if (task instanceof One) {
       if (said instanceof Said) this.gather(task, 0, said)
-      else this.failed(task, noOutcome(said))
+      else this.failed(task, said instanceof Error ? said : noOutcome(said))
     } else if (Array.isArray(said)) {
       this.sayEach(task, said)
     } else {
@@ -456,9 +459,10 @@ export class Consumer<P = any> extends Runtime<P> {
         this.gather(task, at, one)
         continue
       }
-      const error = at < said.length
-        ? noOutcome(one, ` for event ${at + 1} of ${count}`)
-        : new TypeError(`the handler gave ${said.length} outcomes for ${count} events`)
+      let error: Error
+      if (one instanceof Error) error = one
+      else if (at < said.length) error = noOutcome(one, ` for event ${at + 1} of ${count}`)
+      else error = new TypeError(`the handler gave ${said.length} outcomes for ${count} events`)
       this.gather(task, at, textOf(error))
       this.tell(error, [task.held()[at]!])
     }

@@ -141,16 +141,16 @@ export abstract class Runtime<P> implements KeepsAlive {
     // A drain that is pending refuses this one.
     if (this.core.deliveriesBlock) await this.native.beginDrainLater()
     else this.native.beginDrain()
-    this.halt(false)
-    if (isInside) {
+    if (isInside || this.isEnding) {
       this.native.endDrain()
-      return false
+      this.halt()
+      return this.native.inflightCount() === 0
     }
-    this.listen()
     return new Promise((resolve) => {
       const deadline = new Deadline(this.core, timeoutMs, () => this.drained(false), true)
       this.draining = { deadline, resolve }
-      this.look()
+      this.listen()
+      this.halt(false)
       if (timeoutMs === 0) this.drained(false)
     })
   }
