@@ -229,14 +229,18 @@ export abstract class Runtime<P> implements KeepsAlive {
 
   /** Looks whether what somebody waits for has come. */
   protected look(): void {
-    for (const deadline of this.deadlines) deadline.look()
-    this.draining?.deadline.look()
-    if (!this.isStopped || this.isEnding || !this.isIdle) return
-    // What is left of a group, or an instance, that is gone nobody can settle.
-    if (this.failure !== undefined || this.core.native.isClosed() || this.native.inflightCount() === 0) {
+    if (this.isDone) {
       this.drained(this.failure === undefined)
       if (this.ends.length > 0 || this.endsByItself) this.finish()
     }
+    for (const deadline of this.deadlines) deadline.look()
+    this.draining?.deadline.look()
+  }
+
+  /** Whether there is nothing left to wait for. What is left of a group, or an instance, that is gone nobody can settle. */
+  private get isDone(): boolean {
+    if (!this.isStopped || this.isEnding || !this.isIdle) return false
+    return this.failure !== undefined || this.core.native.isClosed() || this.native.inflightCount() === 0
   }
 
   /** Whether it ends as soon as everything is settled, or only when it is closed. */
