@@ -212,7 +212,8 @@ export class Surface {
     switch (op) {
       case 'next': {
         const leases = await runtime.next({ timeoutMs: 0, ...options })
-        for (const lease of leases ?? []) this.leases.set(lease.token, lease)
+        // Apart from those of fetches: who settles one without its producer does so elsewhere, by its token.
+        for (const lease of leases ?? []) this.leases.set(`producer ${lease.token}`, lease)
         return leases ?? 'stopped'
       }
       case 'confirm':
@@ -267,7 +268,7 @@ export class Surface {
   settleThrough(producer, op, args) {
     const sync = this.way.sync ? 'Sync' : ''
     const given = op.endsWith('_many') ? take(args, 'leases') : [take(args, 'lease')]
-    const leases = given.map((lease) => (this.way.tokens ? tokenOf(lease) : this.leases.get(tokenOf(lease)) ?? tokenOf(lease)))
+    const leases = given.map((lease) => (this.way.tokens ? tokenOf(lease) : this.leases.get(`producer ${tokenOf(lease)}`) ?? tokenOf(lease)))
     const [, options] = OPERATIONS[op] ?? [[], ['reason']]
     const values = this.values([[], options], args)
     if (op === 'ack_many') return producer[`ackMany${sync}`](leases)
