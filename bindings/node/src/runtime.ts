@@ -2,7 +2,7 @@
 
 import * as check from './check.js'
 import type { NativeProducer } from './addon'
-import type { Core, KeepsAlive } from './core.js'
+import type { Core } from './core.js'
 import { invalid, wrongType } from './errors.js'
 import type { Group } from './group.js'
 import { DUE, memory, onBell, unwatch } from './native.js'
@@ -18,7 +18,7 @@ export interface EndOptions {
 /** How long a consumer's handlers get by default, and a drain, in milliseconds. */
 export const PATIENCE_MS = 30_000
 
-/** A time that ends by the machine's clock or, under a manual one, by that too. */
+/** A time that ends by the machine's clock or, under a manual one, by that too. @internal */
 export class Deadline {
   private timer: NodeJS.Timeout | undefined
   private readonly end: number
@@ -65,7 +65,7 @@ export class Deadline {
 }
 
 /** A producer or a consumer. */
-export abstract class Runtime<P> implements KeepsAlive {
+export abstract class Runtime<P> {
   /** The stream's name. */
   readonly stream: string
   /** The group's name. */
