@@ -263,6 +263,7 @@ export class Consumer<P = any> extends Runtime<P> {
   protected rung(): void {
     this.mayTake = true
     if (this.native.wasFired()) this.dropLost()
+    if (!this.isStopped && this.native.isStopped()) this.learnWhy()
     this.filling?.look()
     this.pump()
   }
@@ -564,6 +565,7 @@ export class Consumer<P = any> extends Runtime<P> {
 
   private whyLost(task: Task): Error {
     const { maxLeaseMs } = this.settings
+    if (this.core.native.isClosed()) return invalid(`the instance was closed before the handler of ${which(task)} was done`, undefined, 'closed')
     if (maxLeaseMs > 0 && this.now() - task.since >= maxLeaseMs) {
       return invalid(`the handler has had ${which(task)} for maxLeaseMs, ${maxLeaseMs} ms`, undefined, 'timeout')
     }
@@ -575,8 +577,19 @@ export class Consumer<P = any> extends Runtime<P> {
     return this.core.isManual ? Number((this.core.call('now') as bigint) / 1000n) : performance.now()
   }
 
+  /** It has ended while all handlers are busy: taking says why, and takes nothing. */
+  private learnWhy(): void {
+    try {
+      this.native.take(1)
+    } catch (error) {
+      this.stopFor(error)
+    }
+  }
+
   private stopFor(error: unknown): void {
     if (this.isStopped) return
+    // What its handlers wait for may keep the process alive; it does not.
+    this.unref()
     this.endBy(error)
     this.tell(error, [])
   }

@@ -12,6 +12,8 @@ import { INDEX, prepared, run } from './help.mjs'
 const { ACK, RELEASE, reject, retry } = rheo
 const TYPE = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' }
 const INVALID = { name: 'RheoError', code: 'ERR_RHEO_INVALID_ARGUMENT' }
+const PREPARE = "const db = await open('memory:'); await db.createStream('s'); await db.createGroup('s', 'g');\n"
+const ended = (result) => assert.deepEqual([result.code, result.signal, result.err], [0, null, ''], JSON.stringify(result))
 const NEVER = new Promise(() => undefined)
 
 /** Waits for something that others bring about. */
@@ -356,6 +358,17 @@ test('an instance that closes ends its consumers, and their leases are given bac
   await again.close()
 })
 
+test('handlers are told of an instance that closes, and no longer keep the process alive', async () => {
+  const result = await run(`${PREPARE}
+    const consumer = db.consumer('s', 'g', (event, { signal }) => new Promise(() => signal.addEventListener('abort', () => console.log(signal.reason.code))))
+    await db.append('s', 1)
+    while (consumer.inflightCount === 0) await new Promise((resolve) => setImmediate(resolve))
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    await db.close()`)
+  ended(result)
+  assert.equal(result.out, 'ERR_RHEO_CLOSED\n')
+})
+
 test('an abort closes it', async () => {
   const db = await prepared(rheo)
   const abort = new AbortController()
@@ -398,9 +411,6 @@ test('an error in onError is an uncaught exception', async () => {
     await db.append('s', 1)`)
   assert.deepEqual([result.code, result.out], [0, 'second\n'])
 })
-
-const PREPARE = "const db = await open('memory:'); await db.createStream('s'); await db.createGroup('s', 'g');\n"
-const ended = (result) => assert.deepEqual([result.code, result.signal, result.err], [0, null, ''], JSON.stringify(result))
 
 test('a running consumer keeps the process alive, until it is closed', async () => {
   const result = await run(`${PREPARE}
