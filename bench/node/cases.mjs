@@ -6,10 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from 'redis'
 import { openSync } from '../../bindings/node/dist/index.mjs'
-
-/** About 110 bytes of JSON. */
-export const payload = (n) => ({ order: n, customer: 'customer-1234', total: 12.5, items: ['apple', 'pear', 'plum'], note: 'ring twice' })
-export const hundred = Array.from({ length: 100 }, (_, n) => payload(100_000 + n))
+import { hundred, payload } from './payload.mjs'
 
 /** Times some work; gives nanoseconds for one of `count` events. */
 async function timed(count, work) {

@@ -6,7 +6,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openSync } from '../../bindings/node/dist/index.mjs'
-import { hundred } from './cases.mjs'
+import { hundred } from './payload.mjs'
 
 const WAITS = 32
 const EVENTS_A_SECOND = 100_000

@@ -12,7 +12,8 @@ import { cpus, release, tmpdir, type } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { floor, payload, redis, rheo, sqlite } from './cases.mjs'
+import { floor, redis, rheo, sqlite } from './cases.mjs'
+import { payload } from './payload.mjs'
 
 const [BEGIN, END] = ['<!-- node figures: begin -->', '<!-- node figures: end -->']
 const { values: options } = parseArgs({ options: { turns: { type: 'string', default: '7' }, write: { type: 'string' } } })
@@ -34,6 +35,14 @@ const TARGETS = [
   ['append 100, journal against memory', 'journal.append_batch', 'memory.append_batch'],
   ['fetch 100 + ackMany, journal against memory', 'journal.fetch_100_decoded', 'memory.fetch_100_decoded'],
   ['append an object against `JSON.stringify` of it', 'memory.append', 'floor.stringify'],
+]
+
+// What a consumer does, as which figure, at least so many times as fast as the loop by hand.
+const CONSUMERS = [
+  ['a consumer with a handler that does nothing', 'consumer', 0.3],
+  ['the same, `async`', 'consumer_async'],
+  ['the same, `async`, `concurrency: 16`', 'consumer_async_16'],
+  ['the same, `batchSize: 100`', 'consumer_batches'],
 ]
 
 const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1]
@@ -66,10 +75,10 @@ async function redisServer() {
 }
 
 /** The lines `name<TAB>value` that a script of ours prints, in a process of its own. */
-function measured(...args) {
-  const script = fileURLToPath(new URL('loop.mjs', import.meta.url))
+function measured(name, ...args) {
+  const script = fileURLToPath(new URL(name, import.meta.url))
   const { stdout, status } = spawnSync(process.execPath, [script, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
-  if (status !== 0) throw new Error(`loop.mjs ended with ${status}`)
+  if (status !== 0) throw new Error(`${name} ended with ${status}`)
   return Object.fromEntries(stdout.trim().split('\n').map((line) => line.split('\t')).map(([name, value]) => [name, Number(value)]))
 }
 
@@ -100,8 +109,9 @@ try {
   rmSync(place, { recursive: true, force: true })
 }
 const times = Object.fromEntries(Object.entries(samples).map(([name, values]) => [name, median(values)]))
-const loop = measured()
-const { rss } = measured('memory')
+const loop = measured('loop.mjs')
+const { rss } = measured('loop.mjs', 'memory')
+const consumers = measured('consumers.mjs', options.turns)
 
 const met = (holds) => (holds ? 'yes' : '**no**')
 const rows = TARGETS.map(([what, subject, other, bound]) => {
@@ -128,6 +138,12 @@ const figures = [
   `| the same, 32 waits and ${Math.round(loop.rate / 1000)}k events a second | ${loop.delay_flowing.toFixed(2)} ms | ≤ 5 ms | ${met(loop.delay_flowing <= 5)} |`,
   `| \`fs.readFile\`, alone | ${loop.read_alone.toFixed(0)} µs | | |`,
   `| the same beside 32 waits | ${loop.read_beside.toFixed(0)} µs | ≤ 1.25 × | ${met(loop.read_beside <= 1.25 * loop.read_alone)} |`,
+  ...CONSUMERS.map(([what, name, bound]) => {
+    const ratio = consumers.by_hand / consumers[name]
+    return `| ${what} against a loop of \`fetch\` 100 and \`ackMany\` (${consumers.by_hand.toFixed(0)} ns an event) | ${ratio.toFixed(2)} × | ${bound ? `≥ ${bound}` : ''} | ${bound ? met(ratio >= bound) : ''} |`
+  }),
+  `| append to handler, idle consumer: p50, p90, max | ${[consumers.wake_p50, consumers.wake_p90, consumers.wake_max].map((micros) => micros.toFixed(0)).join(', ')} µs | | |`,
+  `| the same, p99 | ${(consumers.wake_p99 / 1000).toFixed(2)} ms | ≤ 3 ms | ${met(consumers.wake_p99 <= 3000)} |`,
   `| resident memory after 2 million leases, decoded and acked | ${rss.toFixed(0)} MB | ≤ 150 MB | ${met(rss <= 150)} |`,
 ].join('\n')
 console.log(figures)

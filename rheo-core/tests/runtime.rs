@@ -48,6 +48,26 @@ fn leases_are_renewed_on_a_manual_clock_and_lost_ones_dropped() {
 }
 
 #[test]
+fn of_many_under_one_signal_it_is_told_which_it_was() {
+    let db = opened("memory:", OpenOptions::new().manual_clock(None));
+    append(&db, 3);
+    let options = ConsumerOptions { max_lease_ms: 1000, ..ConsumerOptions::new() };
+    let producer = Producer::for_consumer(&group(&db), &options).unwrap();
+    let cancel = Interrupt::new();
+    let first = leases(producer.next_for(2, 0, None, Some(&cancel)).unwrap());
+    db.advance_clock(500).unwrap();
+    let second = leases(producer.next_for(1, 0, None, Some(&cancel)).unwrap());
+    let tokens: Vec<&LeaseToken> = first.iter().chain(&second).map(Lease::token).collect();
+    assert_eq!(producer.cancelled(&tokens).unwrap(), [false, false, false]);
+    producer.complete(&tokens[..1], &[Outcome::Ack]).unwrap();
+    db.advance_clock(500).unwrap();
+    assert!(cancel.is_fired());
+    assert_eq!(producer.cancelled(&tokens).unwrap(), [true, true, false]);
+    producer.close(0).unwrap();
+    assert_eq!(producer.cancelled(&tokens).unwrap(), [true, true, true]);
+}
+
+#[test]
 fn draining_waits_for_what_is_held() {
     let db = opened("memory:", OpenOptions::new());
     append(&db, 3);

@@ -1,10 +1,11 @@
 //! What an operation gives, until it becomes a value of JavaScript on the loop's thread.
 
+use crate::group::Settler;
 use crate::home::{DUE, Home};
 use crate::instance::{InstanceData, InstanceTable};
 use crate::js::{Failure, Js, Outcome, Value};
 use crate::rows;
-use rheo_core::{Event, Group, Instance, Lease, Result, Timestamp};
+use rheo_core::{Event, Instance, Lease, Result, Timestamp};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -24,24 +25,29 @@ pub(crate) enum Answer {
 
 /// Leases on their way to JavaScript. What does not get there is given back.
 pub(crate) struct Claimed {
-    pub(crate) group: Group,
+    pub(crate) settler: Settler,
     pub(crate) leases: Vec<Lease>,
-    /// In how long to look again, if nothing was claimed and that is known.
-    pub(crate) due: Option<Duration>,
+    /// If nothing was claimed, in how many milliseconds to look again; else [`NEVER`] or [`STOPPED`].
+    pub(crate) due: i32,
 }
+
+/// Time alone brings nothing.
+pub(crate) const NEVER: i32 = -1;
+/// Nothing comes any more.
+pub(crate) const STOPPED: i32 = -2;
 
 impl Drop for Claimed {
     fn drop(&mut self) {
         if !self.leases.is_empty() {
-            // Whoever asked is gone. What cannot be given back expires.
-            let _ = self.group.release_many(&self.leases);
+            // Whoever asked is gone.
+            self.settler.give_back(&self.leases);
         }
     }
 }
 
-/// Milliseconds until then, rounded up; −1 for never.
+/// Milliseconds until then, rounded up; [`NEVER`] for nothing.
 pub(crate) fn due_ms(due: Option<Duration>) -> i32 {
-    due.map_or(-1, |due| i32::try_from(due.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX))
+    due.map_or(NEVER, |due| i32::try_from(due.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX))
 }
 
 impl Answer {
@@ -58,9 +64,8 @@ impl Answer {
             Answer::Claimed(mut claimed) => {
                 let leases = &claimed.leases;
                 if leases.is_empty() {
-                    let due = due_ms(claimed.due);
-                    home.set_head(DUE, due);
-                    return if at_once { js.undefined() } else { js.number(f64::from(due)) };
+                    home.set_head(DUE, claimed.due);
+                    return if at_once { js.undefined() } else { js.number(f64::from(claimed.due)) };
                 }
                 let given = leases.iter().map(|lease| (lease.event(), Some(lease)));
                 let value = if at_once {

@@ -38,9 +38,9 @@ macro_rules! functions {
             pub(crate) fn make(
                 home: &std::rc::Rc<$crate::home::Home>,
                 js: $crate::js::Js,
-                data: $of,
+                data: impl Into<std::rc::Rc<$of>>,
             ) -> $crate::js::Outcome<$crate::js::Value> {
-                let data = std::rc::Rc::new(data);
+                let data = data.into();
                 let object = js.object()?;
                 $($crate::function::define::<$type>(home, js, object, &data)?;)*
                 Ok(object)

@@ -2,9 +2,10 @@
 
 use crate::answer::Answer;
 use crate::function::functions;
-use crate::group::{GroupData, GroupTable, Settling, texts};
+use crate::group::{GroupData, GroupTable, Settler, Settling, texts};
 use crate::js::{Js, Outcome, Value};
 use crate::operations::Call;
+use crate::producer::{self, ProducerTable};
 use crate::stream::StreamTable;
 use crate::telemetry;
 use rheo::handle::{FEATURES, Options, json};
@@ -67,7 +68,21 @@ functions! {
     /// A group, its names resolved once.
     BindGroup = "group" "(stream: string, group: string): NativeGroup" (home, data, js, arguments) {
         let group = data.db.group(&js.to_text(arguments[0])?, &js.to_text(arguments[1])?)?;
-        GroupTable::make(home, js, GroupData::new(data.db.clone(), group))
+        GroupTable::make(home, js, GroupData::new(data.db.clone(), Settler::Group(group)))
+    }
+
+    /// Starts a producer of a group, with its options as JSON.
+    StartProducer = "producer" "(stream: string, group: string, options: string): NativeProducer" (home, data, js, arguments) {
+        let group = data.db.group(&js.to_text(arguments[0])?, &js.to_text(arguments[1])?)?;
+        let started = producer::start(&data.db, &group, &js.to_text(arguments[2])?)?;
+        ProducerTable::make(home, js, started)
+    }
+
+    /// Starts the producer of a consumer of a group, with its options as JSON.
+    StartConsumer = "consumer" "(stream: string, group: string, options: string): NativeProducer" (home, data, js, arguments) {
+        let group = data.db.group(&js.to_text(arguments[0])?, &js.to_text(arguments[1])?)?;
+        let started = producer::start_consumer(&data.db, &group, &js.to_text(arguments[2])?)?;
+        ProducerTable::make(home, js, started)
     }
 
     /// What the backend guarantees and how, as JSON.

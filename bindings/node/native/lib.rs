@@ -1,7 +1,7 @@
 //! The native half of the npm package `rheo`: `rheo_core` as functions that the TypeScript half (`src/`) calls.
 //!
 //! - `home` is what an environment of Node has, `event_loop` the way back onto its loop, `pool` the threads that wait;
-//! - `instance`, `stream`, `group` are tables of functions over a handle, made with `function`;
+//! - `instance`, `stream`, `group`, `producer` are tables of functions over a handle, made with `function`;
 //! - `rows` is how events and leases cross: not as objects, but as one text and rows of words;
 //! - `operations` are those that need no speed: by name, with options as JSON;
 //! - `js` is Node-API.
@@ -17,6 +17,7 @@ mod instance;
 mod js;
 mod operations;
 mod pool;
+mod producer;
 mod rows;
 mod scan;
 mod stream;
@@ -59,6 +60,7 @@ pub fn declarations() -> String {
         ("NativeInstance", instance::InstanceTable::SIGNATURES),
         ("NativeStream", stream::StreamTable::SIGNATURES),
         ("NativeGroup", group::GroupTable::SIGNATURES),
+        ("NativeProducer", producer::ProducerTable::SIGNATURES),
     ];
     let mut text = String::new();
     for (table, signatures) in tables {

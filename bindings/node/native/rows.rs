@@ -12,8 +12,10 @@ use rheo_core::{Encoding, Event, Lease, LeaseContext, LeaseId, LeaseToken};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How many words a row has. The first `TOKEN_WORDS` are what a settle needs.
+/// How many words a row has …
 pub(crate) const WORDS: usize = 29;
+/// … of which the first so many are what a settle needs.
+pub(crate) const TOKEN_WORDS: usize = 9;
 
 const PARTITION: usize = 0;
 const SEQUENCE: usize = 1;

@@ -25,6 +25,8 @@ export interface NativeInstance {
   settleTextsLater(kind: number, reason: string | undefined, millis: number | undefined, tokens: string[]): Promise<unknown[] | undefined>
   stream(stream: string): NativeStream
   group(stream: string, group: string): NativeGroup
+  producer(stream: string, group: string, options: string): NativeProducer
+  consumer(stream: string, group: string, options: string): NativeProducer
   capabilities(): string
   blocking(): [boolean, boolean, boolean]
   instanceName(): string | undefined
@@ -54,4 +56,24 @@ export interface NativeGroup {
   token(): string
   consumerId(): string
   watch(partitions?: string): number
+}
+
+export interface NativeProducer {
+  take(most: number): Rows | undefined
+  takeLater(most: number): Promise<RowList | number>
+  complete(words: Int32Array, count: number, others?: unknown[]): void
+  completeLater(words: Int32Array, count: number, others?: unknown[]): Promise<void>
+  wasFired(): boolean
+  cancelled(words: Int32Array, count: number): boolean[]
+  confirm(leases: string[]): number
+  inflightCount(): number
+  isStopped(): boolean
+  beginDrain(): void
+  beginDrainLater(): Promise<void>
+  isDrained(): boolean
+  endDrain(): void
+  close(): void
+  closeLater(): Promise<void>
+  watch(): number
+  leases(): NativeGroup
 }

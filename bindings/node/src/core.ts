@@ -1,10 +1,16 @@
 // What the handles of one instance share: the native instance, what of it may wait, and who waits.
 
 import type { NativeInstance } from './addon'
-import type { Wait } from './waits.js'
 
 /** What kind of operation it is: what it may wait for. */
 export type Kind = 'admin' | 'delivery' | 'read' | 'scan' | 'store'
+
+/** What keeps the process alive, or not. */
+export interface KeepsAlive {
+  keepAlive(does: boolean): void
+  /** The instance is about to be closed. */
+  instanceCloses?(): void
+}
 
 /** An instance, as far as its handles need it. */
 export class Core {
@@ -15,8 +21,8 @@ export class Core {
   readonly deliveriesBlock: boolean
   readonly readsBlock: boolean
   readonly isDurable: boolean
-  /** The waits that run, and whether they keep the process alive. */
-  readonly waits = new Set<Wait>()
+  /** The waits and consumers that run, and whether they keep the process alive. */
+  readonly waits = new Set<KeepsAlive>()
   keepsAlive = true
 
   constructor(native: NativeInstance) {

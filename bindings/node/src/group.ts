@@ -4,16 +4,18 @@ import * as check from './check.js'
 import type { Core } from './core.js'
 import { aborted, invalid, shown, wrongType } from './errors.js'
 import { Lease, type Renewed, type Settled } from './lease.js'
-import type { NativeGroup, Rows as RawRows } from './addon'
+import type { NativeGroup, NativeProducer, Rows as RawRows } from './addon'
 import { DUE, HEAD, memory } from './native.js'
 import { dateOf, Rows, TOKEN_WORDS, WORDS } from './rows.js'
 import { deadLettersOf, infoOf, lagOf, type DeadLetter, type GroupInfo, type Lag } from './values.js'
 import {
-  encodeOptions, fetchOptions, given, SCHEMAS, settleOptions,
-  type DeadLetterOptions, type DiscardOptions, type Fetching, type FetchNowOptions, type FetchOptions, type GroupUpdate,
-  type PartitionsOptions, type RejectOptions, type RenewOptions, type ReplayOptions, type ResetOptions, type RetryOptions,
+  encodeOptions, fetchOptions, given, runtimeOptions, SCHEMAS, settleOptions,
+  type BatchConsumerOptions, type ConsumerOptions, type DeadLetterOptions, type DiscardOptions, type Fetching, type FetchNowOptions, type FetchOptions, type GroupUpdate,
+  type PartitionsOptions, type ProducerOptions, type RejectOptions, type RenewOptions, type ReplayOptions, type ResetOptions, type RetryOptions,
 } from './options.js'
-import { WaitQueue } from './waits.js'
+import { Consumer, type BatchHandler, type Handler } from './consumer.js'
+import { Producer } from './producer.js'
+import { POLL_MS, WaitQueue } from './waits.js'
 
 /** A lease, or the text of its token. */
 export type LeaseOrToken = Lease | string
@@ -23,6 +25,7 @@ const RETRY = 1
 const REJECT = 2
 const RELEASE = 3
 const RENEW = 4
+const FAIL = 5
 
 type Settling = readonly [kind: number, reason: string | undefined, millis: number | undefined]
 
@@ -48,11 +51,46 @@ export class Group<P = any> {
   private consumerId: string | undefined
 
   /** @internal */
-  constructor(core: Core, stream: string, name: string) {
+  constructor(core: Core, stream: string, name: string, native?: NativeGroup) {
     this.core = core
     this.stream = stream
     this.name = name
-    this.native = core.native.group(check.text('stream', stream), check.text('group', name))
+    this.native = native ?? core.native.group(check.text('stream', stream), check.text('group', name))
+  }
+
+  /**
+   * Starts a consumer: runs a handler for the events of the group, `concurrency` at a time, on this event loop. A handler gets the event and
+   * `{ signal, lease }` (with `batchSize` a list of events and `{ signal, leases }`) and gives an outcome, nothing for {@link ACK}, or a
+   * promise of that. One that throws, is rejected or gives something else has failed: `onFailure` says what becomes of it then.
+   *
+   * Two consumers on one group compete for its events: do that only on purpose.
+   *
+   * @throws {RheoError} `ERR_RHEO_STREAM_NOT_FOUND`, `ERR_RHEO_GROUP_NOT_FOUND`, `ERR_RHEO_INVALID_PARTITION`, `ERR_RHEO_INVALID_ARGUMENT`, `ERR_RHEO_CLOSED`: at
+   * once, on this thread.
+   */
+  consumer(handler: BatchHandler<P>, options: BatchConsumerOptions<P>): Consumer<P>
+  consumer(handler: Handler<P>, options?: ConsumerOptions<P>): Consumer<P>
+  consumer(handler: Handler<P> | BatchHandler<P>, options?: ConsumerOptions<P> | BatchConsumerOptions<P>): Consumer<P> {
+    if (typeof handler !== 'function') throw wrongType('handler', 'a function', handler)
+    const started = runtimeOptions('consumer', options)
+    const native = this.core.native.consumer(this.stream, this.name, started.native)
+    return new Consumer<P>(this.producerOf(native), native, handler, started)
+  }
+
+  /**
+   * Starts a producer: an async iterable of leases that are renewed until they are settled, at most `maxDemand` at once.
+   *
+   * @throws {RheoError} as {@link consumer}.
+   */
+  producer(options?: ProducerOptions): Producer<P> {
+    const { native: given, signal } = runtimeOptions('producer', options)
+    const native = this.core.native.producer(this.stream, this.name, given)
+    return new Producer<P>(this.producerOf(native), native, signal)
+  }
+
+  /** The same group, as what settles a producer's leases and frees their slots. */
+  private producerOf(native: NativeProducer): Group<P> {
+    return new Group<P>(this.core, this.stream, this.name, native.leases())
   }
 
   /**
@@ -120,9 +158,22 @@ export class Group<P = any> {
 
   private taken(raw: RawRows | undefined, consumerId: string | undefined): Batch<P> {
     if (raw === undefined) return this.none()
-    // The one of the instance is asked for once, while the native half still knows it.
-    const holder = consumerId ?? (this.consumerId ??= this.native.consumerId())
-    return batchOf<P>(this, Rows.taken(raw), holder)
+    return batchOf<P>(this, Rows.taken(raw), consumerId ?? this.holder())
+  }
+
+  /** Who leases are of that were fetched without a `consumerId`: asked for once, while the native half still knows it. @internal */
+  holder(): string {
+    return (this.consumerId ??= this.native.consumerId())
+  }
+
+  /** @internal */
+  watch(partitions: string | undefined): [number: number | undefined, pollMs: number | undefined] {
+    try {
+      return [this.native.watch(partitions), undefined]
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'ERR_RHEO_UNSUPPORTED') throw error
+      return [undefined, POLL_MS]
+    }
   }
 
   private wait(fetching: Fetching): Promise<Batch<P>> {
@@ -173,6 +224,18 @@ export class Group<P = any> {
   /** {@link reject}, at once. */
   rejectSync(lease: LeaseOrToken, options?: RejectOptions): void {
     this.settle(lease, [REJECT, ...settleOptions('reject', options)])
+  }
+
+  /** What a producer says of failures. @internal */
+  async fail(lease: LeaseOrToken, options?: RejectOptions): Promise<void> {
+    const settling = [FAIL, ...settleOptions('reject', options)] as const
+    if (this.core.deliveriesBlock) await this.settleLater(lease, settling)
+    else this.settle(lease, settling)
+  }
+
+  /** {@link fail}, at once. @internal */
+  failSync(lease: LeaseOrToken, options?: RejectOptions): void {
+    this.settle(lease, [FAIL, ...settleOptions('reject', options)])
   }
 
   /** Gives a delivery back unworked: available at once, and the attempt does not count. */

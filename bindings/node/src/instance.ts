@@ -1,18 +1,20 @@
 import { Core } from './core.js'
 import * as check from './check.js'
 import type { Batch } from './batch.js'
+import type { BatchHandler, Consumer, Handler } from './consumer.js'
 import type { Event } from './event.js'
 import { allRenewed, first, Group, listOf, renewed, settled, tokenOf, type LeaseOrToken } from './group.js'
 import { Lease, type Renewed, type Settled } from './lease.js'
 import type { NativeInstance } from './addon'
 import { library } from './native.js'
+import type { Producer } from './producer.js'
 import { Stream, type Append } from './stream.js'
 import { dateOf } from './rows.js'
 import type { Capabilities, DeadLetter, GroupInfo, Lag, Page, StreamInfo } from './values.js'
 import {
   encodeOptions, SCHEMAS, settleOptions,
-  type AppendOptions, type ConfirmOptions, type DeadLetterOptions, type DiscardOptions, type FetchNowOptions, type FetchOptions,
-  type GroupOptions, type GroupUpdate, type PageOptions, type PartitionsOptions, type QueryOptions, type ReadOptions,
+  type AppendOptions, type BatchConsumerOptions, type ConfirmOptions, type ConsumerOptions, type DeadLetterOptions, type DiscardOptions, type FetchNowOptions, type FetchOptions,
+  type GroupOptions, type GroupUpdate, type PageOptions, type PartitionsOptions, type ProducerOptions, type QueryOptions, type ReadOptions,
   type RejectOptions, type RenewOptions, type ReplayOptions, type ResetOptions, type RetryOptions, type SharedOptions,
   type StreamOptions, type TrimOptions,
 } from './options.js'
@@ -56,6 +58,7 @@ export class Instance {
    * @throws {RheoError} `ERR_RHEO_FAILED` or `ERR_RHEO_AMBIGUOUS` when flushing did; the instance is closed all the same.
    */
   async close(): Promise<void> {
+    for (const each of this.core.waits) each.instanceCloses?.()
     try {
       await this.core.callLater('store', 'close')
     } finally {
@@ -66,6 +69,7 @@ export class Instance {
 
   /** {@link close}, at once. */
   closeSync(): void {
+    for (const each of this.core.waits) each.instanceCloses?.()
     try {
       this.core.call('close')
     } finally {
@@ -83,12 +87,12 @@ export class Instance {
     return this.close()
   }
 
-  /** Lets waits keep the process alive, as they do unless `unref` is called. */
+  /** Lets waits and consumers keep the process alive, as they do unless `unref` is called. */
   ref(): this {
     return this.keepAlive(true)
   }
 
-  /** Lets no wait keep the process alive. (What is under way on a thread of the library does until it is done.) */
+  /** Lets no wait and no consumer keep the process alive. (What is under way on a thread of the library does until it is done.) */
   unref(): this {
     return this.keepAlive(false)
   }
@@ -331,6 +335,20 @@ export class Instance {
   /** {@link fetch}, at once. */
   fetchSync<P = any>(stream: string, group: string, options?: FetchNowOptions): Batch<P> {
     return this.boundGroup(stream, group).fetchSync(options)
+  }
+
+  /** See {@link Group.consumer}. */
+  consumer<P = any>(stream: string, group: string, handler: BatchHandler<P>, options: BatchConsumerOptions<P>): Consumer<P>
+  consumer<P = any>(stream: string, group: string, handler: Handler<P>, options?: ConsumerOptions<P>): Consumer<P>
+  consumer<P = any>(
+    stream: string, group: string, handler: Handler<P> | BatchHandler<P>, options?: ConsumerOptions<P> | BatchConsumerOptions<P>,
+  ): Consumer<P> {
+    return this.boundGroup(stream, group).consumer(handler as Handler<P>, options as ConsumerOptions<P>)
+  }
+
+  /** See {@link Group.producer}. */
+  producer<P = any>(stream: string, group: string, options?: ProducerOptions): Producer<P> {
+    return this.boundGroup(stream, group).producer(options)
   }
 
   /** See {@link Group.update}. */

@@ -34,13 +34,13 @@ export class Lease<P = any> implements Renewed {
   private made: Event<P> | undefined
 
   /** @internal */
-  constructor(owner: Group<P>, rows: Rows, index: number, holder: string) {
+  constructor(owner: Group<P>, rows: Rows, index: number, holder: string, made?: Event<P>) {
     this.owner = owner
     this.rows = rows
     this.index = index
     this.holder = holder
     this.renewedUntil = undefined
-    this.made = undefined
+    this.made = made
   }
 
   /** The event that is claimed. */

@@ -1,6 +1,7 @@
 import * as check from './check.js'
 import { invalid, shown, wrongType } from './errors.js'
 import type { Encoding, Sequence } from './event.js'
+import type { Lease } from './lease.js'
 import { metadataText } from './payload.js'
 
 /** A time: a `Date`, or microseconds since the Unix epoch as a bigint. */
@@ -249,6 +250,57 @@ export interface ReplayOptions extends PartitionsOptions {
 /** How to reset a group. */
 export interface ResetOptions extends StartOptions, ConfirmOptions {}
 
+/** How a producer takes leases. The same names and defaults in every language. */
+export interface ProducerOptions {
+  /** The most unsettled leases held at once, 1 to 10,000; the instance's `defaultMaxDemand` when missing. */
+  maxDemand?: number | undefined
+  /** How long leases last unless they are renewed, in milliseconds; the instance's `defaultLeaseMs` when missing. */
+  leaseMs?: number | undefined
+  /** How often to look for work where the store does not notify, in milliseconds; 200 when missing. */
+  pollMs?: number | undefined
+  /** Who takes the leases, 1 to 255 bytes; an id made for the instance when missing. */
+  consumerId?: string | undefined
+  /** From these partitions only; from all when missing. */
+  partitions?: Iterable<number> | undefined
+  /** What becomes of a delivery whose handler failed: another attempt (`retry`, when missing), or a dead letter. */
+  onFailure?: 'retry' | 'reject' | undefined
+  /**
+   * How long a delivery waits for its next attempt where nobody says, in milliseconds; or `exponential:FIRST_MS:MOST_MS`, which doubles with every
+   * attempt; `exponential:100:5000` when missing.
+   */
+  retryDelay?: number | `exponential:${number}:${number}` | undefined
+  /** Closes it when it is aborted. */
+  signal?: AbortSignal | undefined
+}
+
+/** How a consumer runs its handler. The same names and defaults in every language. */
+export interface ConsumerOptions<P = any> extends Omit<ProducerOptions, 'maxDemand'> {
+  /**
+   * The most unsettled leases held at once, 1 to 10,000; when missing the instance's `defaultMaxDemand`, or what the handlers can hold,
+   * whichever is more.
+   */
+  maxDemand?: number | undefined
+  /** How many handlers run at a time, 1 to 10,000; 1 when missing. */
+  concurrency?: number | undefined
+  /** After how long a handler's lease is no longer renewed and its signal fires, in milliseconds; 0, never, when missing. */
+  maxLeaseMs?: number | undefined
+  /** Given: the handler gets lists of at most so many events, 1 to 10,000. */
+  batchSize?: undefined
+  /**
+   * Told of what handlers throw, of what is no outcome, each with its leases, and, without any, of the error that ends the consumer. What it
+   * throws itself is an uncaught exception.
+   */
+  onError?: ((error: unknown, leases: readonly Lease<P>[]) => void) | undefined
+}
+
+/** How a consumer runs a handler of lists of events. */
+export interface BatchConsumerOptions<P = any> extends Omit<ConsumerOptions<P>, 'batchSize'> {
+  /** The most events that the handler gets at once, 1 to 10,000. */
+  batchSize: number
+  /** How long to wait for a list to fill once it has its first event, in milliseconds; 0, which takes what there is, when missing. */
+  batchTimeoutMs?: number | undefined
+}
+
 type Kind = (what: string, value: unknown) => string
 type Schema = Readonly<Record<string, Kind>>
 
@@ -270,6 +322,12 @@ const order: Kind = (what, value) => {
     return `[${word(`${what}[${at}][0]`, field)},${word(`${what}[${at}][1]`, direction)}]`
   })
   return `[${pairs}]`
+}
+
+const delay: Kind = (what, value) => (typeof value === 'string' ? word(what, value) : count(what, value))
+
+const producer = {
+  maxDemand: count, leaseMs: count, pollMs: count, consumerId: word, partitions: check.partitions, onFailure: word, retryDelay: delay,
 }
 
 const start = { startAfter: check.sequences, startAt: time, partitions: check.partitions }
@@ -311,6 +369,8 @@ export const SCHEMAS = {
     partitions: check.partitions,
   },
   reset: { ...start, confirm: flag },
+  producer,
+  consumer: { ...producer, concurrency: count, batchSize: count, batchTimeoutMs: count, maxLeaseMs: count },
   none: {},
 } satisfies Record<string, Schema>
 
@@ -327,7 +387,8 @@ export function encodeOptions(schema: Schema, options: unknown, what = 'options'
   return `{${parts}}`
 }
 
-function unknownOption(name: string, known: string[]): Error {
+/** The error of an option that does not exist. */
+export function unknownOption(name: string, known: string[]): Error {
   const there = known.length === 0 ? 'there are none' : `there are: ${known.join(', ')}`
   return invalid(`there is no option ${shown(name)} here; ${there}`)
 }
@@ -360,6 +421,36 @@ export function given<T>(value: T): value is NonNullable<T> {
   return value !== undefined && value !== null
 }
 
+/** What a consumer does in JavaScript, checked, and the rest as the native half takes it. */
+export interface Starting {
+  readonly native: string
+  readonly concurrency: number
+  /** Nothing for a handler of single events. */
+  readonly batchSize: number | undefined
+  readonly batchTimeoutMs: number
+  readonly maxLeaseMs: number
+  readonly signal: AbortSignal | undefined
+  readonly onError: ConsumerOptions['onError']
+}
+
+/** Checks the options of a producer or a consumer. Their ranges the engine checks. */
+export function runtimeOptions(kind: 'producer' | 'consumer', options: object | undefined): Starting {
+  if (given(options) && (typeof options !== 'object' || Array.isArray(options))) throw wrongType('options', 'an object', options)
+  const { signal, onError, ...rest } = (options ?? {}) as Partial<BatchConsumerOptions>
+  if (given(signal) && !(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal)
+  if (kind === 'producer' && given(onError)) throw unknownOption('onError', [...Object.keys(SCHEMAS.producer), 'signal'])
+  if (given(onError) && typeof onError !== 'function') throw wrongType('onError', 'a function', onError)
+  return {
+    native: encodeOptions(SCHEMAS[kind], rest) ?? '{}',
+    concurrency: Number(rest.concurrency ?? 1),
+    batchSize: given(rest.batchSize) ? Number(rest.batchSize) : undefined,
+    batchTimeoutMs: Number(rest.batchTimeoutMs ?? 0),
+    maxLeaseMs: Number(rest.maxLeaseMs ?? 0),
+    signal: signal ?? undefined,
+    onError: onError ?? undefined,
+  }
+}
+
 const FETCH = ['limit', 'leaseMs', 'consumerId', 'partitions', 'waitMs', 'signal']
 
 /** The options of a fetch, checked. */
@@ -377,7 +468,7 @@ const NOTHING: Fetching = {
 }
 
 /** Ten years of 365 days, the longest duration. */
-const LONGEST_MS = 10 * 365 * 24 * 60 * 60 * 1000
+export const LONGEST_MS = 10 * 365 * 24 * 60 * 60 * 1000
 
 /** Checks the options of a fetch. */
 export function fetchOptions(options: FetchOptions | undefined): Fetching {

@@ -4,6 +4,7 @@ import { channel, type Channel } from 'node:diagnostics_channel'
 const NAMES = [
   'append', 'append_batch', 'query', 'fetch', 'renew', 'ack', 'retry', 'reject', 'release',
   'stream.create', 'group.create', 'lease', 'redelivery', 'dead_letter', 'group.frontier', 'group.replay', 'group.reset',
+  'consumer.start', 'consumer.stop', 'producer.start', 'producer.stop', 'fetch.error', 'settle.error', 'handler.error', 'worker.crash',
 ] as const
 
 /** The name of a telemetry event. Its channel is `rheo:NAME`. */
@@ -13,7 +14,8 @@ export type TelemetryName = (typeof NAMES)[number]
  * What the channels of `node:diagnostics_channel` get: `rheo:append`, `rheo:append_batch`, `rheo:query`, `rheo:fetch`, `rheo:renew`,
  * `rheo:ack`, `rheo:retry`, `rheo:reject`, `rheo:release` (spans, with a duration), and the counters `rheo:stream.create`,
  * `rheo:group.create`, `rheo:lease`, `rheo:redelivery`, `rheo:dead_letter`, `rheo:group.replay`, `rheo:group.reset` and the
- * gauge `rheo:group.frontier`.
+ * gauge `rheo:group.frontier`; and of producers and consumers `rheo:consumer.start`, `rheo:consumer.stop`, `rheo:producer.start`, `rheo:producer.stop`,
+ * `rheo:fetch.error`, `rheo:settle.error`, `rheo:handler.error` (`rheo:worker.crash` is told of threads of handlers, which Node has none of).
  */
 export interface TelemetryMessage {
   /** What happened. */

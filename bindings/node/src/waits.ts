@@ -3,14 +3,29 @@
 
 import { aborted } from './errors.js'
 import type { Batch } from './batch.js'
-import type { Group } from './group.js'
+import type { Core } from './core.js'
 import type { Fetching } from './options.js'
 import { onBell, unwatch } from './native.js'
 
 /** How often to look where the backend cannot notify, in milliseconds. */
-const POLL_MS = 200
+export const POLL_MS = 200
 /** The longest that one timer of Node waits. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+export const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+/** What leases come from. */
+export interface Source {
+  readonly core: Core
+  /** Claims without waiting. */
+  fetchNow(fetching: Fetching): Batch
+  /** The same on a thread of the library: leases, or in how many milliseconds to look again. */
+  fetchLater(fetching: Fetching): Promise<Batch | number>
+  /** In how many milliseconds to look again after a fetch that gave nothing; negative for never. */
+  dueMs(): number
+  /** Watches: the number of the watch, or nothing where there is none, and how often to look besides, in milliseconds. */
+  watch(partitions: string | undefined): [number: number | undefined, pollMs: number | undefined]
+  /** An empty batch. */
+  none(): Batch
+}
 
 /** One fetch that waits. */
 export class Wait {
@@ -65,7 +80,7 @@ export class Wait {
       if (this.isLate) this.queue.pump()
       else this.arm()
     }, Math.min(left, LONGEST_TIMER_MS))
-    this.keepAlive(this.queue.group.core.keepsAlive)
+    this.keepAlive(this.queue.source.core.keepsAlive)
   }
 
   private end(): boolean {
@@ -88,14 +103,14 @@ export class WaitQueue {
   private isRung = false
 
   constructor(
-    readonly group: Group,
+    readonly source: Source,
     private readonly partitions: string | undefined,
     private readonly onEmpty: () => void,
   ) {}
 
   /** Waits; the first look is taken now, since something may have come before the watch was there. */
   add(fetching: Fetching): Promise<Batch> {
-    const { core } = this.group
+    const { core } = this.source
     const wait = new Wait(this, fetching, core.isManual ? (core.call('now') as bigint) : undefined)
     this.waits.add(wait)
     core.waits.add(wait)
@@ -110,7 +125,7 @@ export class WaitQueue {
 
   remove(wait: Wait): void {
     this.waits.delete(wait)
-    this.group.core.waits.delete(wait)
+    this.source.core.waits.delete(wait)
     if (this.waits.size > 0) return
     if (this.watch !== undefined) unwatch(this.watch)
     clearInterval(this.poll)
@@ -125,7 +140,7 @@ export class WaitQueue {
       this.isRung = true
       return
     }
-    if (this.group.core.deliveriesBlock) {
+    if (this.source.core.deliveriesBlock) {
       void this.pumpLater()
       return
     }
@@ -135,7 +150,7 @@ export class WaitQueue {
         this.isRung = false
         for (const wait of this.waits) {
           try {
-            const batch = this.group.fetchNow(wait.fetching)
+            const batch = this.source.fetchNow(wait.fetching)
             if (batch.length > 0 || this.isTimeOver(wait)) wait.succeed(batch)
             else if (!this.hasLate()) break
           } catch (error) {
@@ -143,7 +158,7 @@ export class WaitQueue {
           }
         }
       } while (this.isRung)
-      if (this.waits.size > 0) this.lookAgain(this.group.dueMs())
+      if (this.waits.size > 0) this.lookAgain(this.source.dueMs())
     } finally {
       this.isPumping = false
     }
@@ -158,7 +173,7 @@ export class WaitQueue {
       for (const wait of [...this.waits]) {
         if (wait.isOver) continue
         try {
-          const given = await this.group.fetchLater(wait.fetching)
+          const given = await this.source.fetchLater(wait.fetching)
           if (typeof given !== 'number') {
             // Aborted meanwhile: what came goes back, as if nothing had been leased.
             if (wait.isOver) await given.release().catch(() => undefined)
@@ -166,7 +181,7 @@ export class WaitQueue {
             continue
           }
           due = given
-          if (this.isTimeOver(wait)) wait.succeed(this.group.none())
+          if (this.isTimeOver(wait)) wait.succeed(this.source.none())
         } catch (error) {
           wait.fail(error)
         }
@@ -183,25 +198,22 @@ export class WaitQueue {
 
   private isTimeOver(wait: Wait): boolean {
     if (wait.isLate) return true
-    return wait.manualDeadline !== undefined && (this.group.core.call('now') as bigint) >= wait.manualDeadline
+    return wait.manualDeadline !== undefined && (this.source.core.call('now') as bigint) >= wait.manualDeadline
   }
 
   /** Looks again when time alone may have made something claimable. A manual clock rings when it moves. */
   private lookAgain(dueMs: number): void {
     clearTimeout(this.due)
     this.due = undefined
-    if (dueMs < 0 || this.group.core.isManual) return
+    if (dueMs < 0 || this.source.core.isManual) return
     this.due = setTimeout(() => this.pump(), Math.max(1, dueMs)).unref()
   }
 
   private listen(): void {
     if (this.watch !== undefined || this.poll !== undefined) return
-    try {
-      this.watch = this.group.native.watch(this.partitions)
-      onBell(this.watch, () => this.pump())
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== 'ERR_RHEO_UNSUPPORTED') throw error
-      this.poll = setInterval(() => this.pump(), POLL_MS).unref()
-    }
+    const [watch, pollMs] = this.source.watch(this.partitions)
+    this.watch = watch
+    if (watch !== undefined) onBell(watch, () => this.pump())
+    if (pollMs !== undefined) this.poll = setInterval(() => this.pump(), pollMs).unref()
   }
 }

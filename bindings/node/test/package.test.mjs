@@ -60,6 +60,18 @@ test('the program of the front page, and the tour of the guide', { skip }, async
   assert.ok(pages['docs/node.md'].includes(`\`\`\`js\n${tour}\`\`\``), 'the tour of docs/node.md is examples/node/tour.mjs')
 })
 
+test('the programs of the guide', { skip }, async () => {
+  const guide = readFileSync(join(HERE, '..', '..', 'docs', 'node.md'), 'utf8')
+  const programs = [...guide.matchAll(/(?<=^```js\n)import .*?(?=^```)/gms)].map(([program]) => program)
+  const said = []
+  for (const program of programs) {
+    writeFileSync(join(place, 'guide.mjs'), program)
+    said.push((await node('guide.mjs')).stdout.trim().split('\n').sort())
+  }
+  assert.equal(said.length, 3)
+  assert.deepEqual(said.slice(1), [["12, attempt 1", "12, attempt 2", "3, attempt 1", "99, attempt 1", "[ 'too much' ]"], ['1', '2']])
+})
+
 test('the worker, by TypeScript, strict', { skip, timeout: 120_000 }, async () => {
   cpSync(join(examples, 'worker.ts'), join(place, 'worker.mts'))
   cpSync(join(HERE, 'test', 'types.ts'), join(place, 'types.mts'))

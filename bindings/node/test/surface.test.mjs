@@ -11,8 +11,8 @@ import * as rheo from '../dist/index.mjs'
 import { prepared } from './help.mjs'
 
 test('every operation has both forms', () => {
-  const single = new Set(['constructor', 'capabilities', 'stream', 'group', 'ref', 'unref', 'toJSON', 'payloads'])
-  const inner = /^(callSync|call|events|page|pages|pagesSync|fetchNow|fetchLater|none|dueMs|taken|wait|wordsOf|isPlain|settle|settleLater|settleManyRaw|settleMany|settleManySync|tokenOf|keepAlive|bound.*|groupOf.*|byToken.*)$/
+  const single = new Set(['constructor', 'capabilities', 'stream', 'group', 'ref', 'unref', 'toJSON', 'payloads', 'consumer', 'producer'])
+  const inner = /^(callSync|call|events|page|pages|pagesSync|fetchNow|fetchLater|none|dueMs|taken|wait|wordsOf|isPlain|settle|settleLater|settleManyRaw|settleMany|settleManySync|tokenOf|keepAlive|holder|watch|producerOf|bound.*|groupOf.*|byToken.*)$/
   for (const type of [rheo.Instance, rheo.Stream, rheo.Group, rheo.Lease, rheo.Batch]) {
     const names = Object.entries(Object.getOwnPropertyDescriptors(type.prototype)).filter(([, { value }]) => typeof value === 'function').map(([name]) => name)
     for (const name of names.filter((name) => !single.has(name) && !inner.test(name))) {

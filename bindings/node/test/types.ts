@@ -1,7 +1,8 @@
 // What the types promise. Compiled with --strict, never run.
 
 import {
-  Append, type Batch, type DeadLetter, type Event, getInstance, type Instance, type Lease, open, openSync, type Renewed, RheoError, type Sequence,
+  ACK, Append, type Batch, type BatchHandler, type Consumer, type DeadLetter, type Event, getInstance, type Handler, type Instance, type Lease, open, openSync,
+  type Outcome, type Producer, reject, RELEASE, type Renewed, retry, RheoError, type Sequence,
 } from 'rheo'
 
 interface Order { total: number }
@@ -57,4 +58,43 @@ export async function types(): Promise<void> {
   const lag = await db.lag('orders', 'billing')
   expect<Sequence | undefined>(lag.partitions[0]?.frontier)
   await db[Symbol.asyncDispose]()
+
+  const bill: Handler<Order> = (event, { lease, signal }) => {
+    expect<Lease<Order>>(lease)
+    expect<AbortSignal>(signal)
+    return event.payload.total > 5 ? reject('too much') : undefined
+  }
+  const consumer: Consumer<Order> = billing.consumer(bill, { concurrency: 8, retryDelay: 'exponential:100:5000', onFailure: 'reject' })
+  billing.consumer(async () => retry('why', { delayMs: 5 }), { maxLeaseMs: 5, retryDelay: 5, signal: new AbortController().signal })
+  db.consumer<Order>('orders', 'billing', ({ payload }) => expect<number>(payload.total))
+  db.consumer<Order>('orders', 'billing', async ({ payload }, { lease }) => {
+    expect<number>(payload.total)
+    await lease.ack()
+  }, { onError: (error: unknown, leases) => expect<Lease<Order> | undefined>(leases[0]) })
+  const many: BatchHandler<Order> = (events, { leases }) => {
+    expect<Batch<Order>>(leases)
+    return events.map(({ payload }): Outcome | Error => (payload.total > 5 ? ACK : new Error('no')))
+  }
+  billing.consumer(many, { batchSize: 10, batchTimeoutMs: 5 })
+  db.consumer<Order>('orders', 'billing', async (events) => events.map(() => RELEASE), { batchSize: 10 })
+  // @ts-expect-error: no outcome
+  billing.consumer(() => 5)
+  // @ts-expect-error: one outcome for a list
+  billing.consumer(() => ACK, { batchSize: 10 })
+  // @ts-expect-error: a wait for a list that is none
+  billing.consumer(bill, { batchTimeoutMs: 5 })
+  const outcome: Outcome = retry('why')
+  if (outcome.outcome === 'retry') expect<number | undefined>(outcome.delayMs)
+  expect<boolean>(await consumer.unref().ref().drain({ timeoutMs: 5 }))
+  await consumer.close()
+  await consumer.wait()
+
+  const producer: Producer<Order> = billing.producer({ maxDemand: 50 })
+  for await (const lease of producer) expect<number>(lease.event.payload.total)
+  const some: Batch<Order> | undefined = await producer.next({ most: 5, timeoutMs: 5 })
+  expect<number>(producer.confirm(some ?? []))
+  // @ts-expect-error: an option of consumers
+  billing.producer({ concurrency: 5 })
+  producer.readable({ highWaterMark: 5 }).pipe(process.stdout)
+  await producer[Symbol.asyncDispose]()
 }

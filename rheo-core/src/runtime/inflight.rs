@@ -90,6 +90,11 @@ impl Inflight {
         self.held.insert(held.token.lease_id(), held);
     }
 
+    /// Whether the signal that a lease was handed out with has fired for it: it is not held any more, or was given up.
+    pub(super) fn is_cancelled(&self, id: LeaseId) -> bool {
+        self.held.get(&id).is_none_or(|held| held.cancel.is_none())
+    }
+
     /// Which attempt a lease is that is held.
     pub(super) fn attempt(&self, id: LeaseId) -> Option<u32> {
         self.held.get(&id).map(|held| held.attempt)

@@ -241,9 +241,19 @@ impl Producer {
     ///
     /// # Errors
     /// `forked`.
-    pub fn complete(&self, leases: &[Lease], outcomes: &[Outcome]) -> Result<()> {
+    pub fn complete<L: AsRef<LeaseToken>>(&self, leases: &[L], outcomes: &[Outcome]) -> Result<()> {
         self.shared()?.complete(leases, outcomes);
         Ok(())
+    }
+
+    /// Of leases that were taken under a cancel signal, whether each has fired it: it was lost, or given up after `max_lease_ms`, or the
+    /// producer was closed before it was settled. For those who take many under one signal and look which of them it was.
+    ///
+    /// # Errors
+    /// `forked`.
+    pub fn cancelled<L: AsRef<LeaseToken>>(&self, leases: &[L]) -> Result<Vec<bool>> {
+        let state = self.shared()?.state.lock();
+        Ok(leases.iter().map(|lease| state.inflight.is_cancelled(lease.as_ref().lease_id())).collect())
     }
 
     /// Tells of a handler's failure: `handler.error` goes to the instance's telemetry.
@@ -816,7 +826,11 @@ impl Shared {
 
     /// Takes note of what handlers said. What came of a lease that is not held any more counts for nothing. Where nothing is to be
     /// settled now, the state is still locked for who goes on at once.
-    pub(super) fn complete<'a>(&'a self, leases: &[Lease], outcomes: &[Outcome]) -> Option<Noted<'a>> {
+    pub(super) fn complete<'a, L: AsRef<LeaseToken>>(
+        &'a self,
+        leases: &[L],
+        outcomes: &[Outcome],
+    ) -> Option<Noted<'a>> {
         let missing = (outcomes.len() < leases.len()).then(|| {
             Outcome::fail(format!("the handler gave {} outcomes for {} events", outcomes.len(), leases.len()))
         });
@@ -826,7 +840,7 @@ impl Shared {
         let mut state = self.state.lock();
         let mut is_slow = self.timer.clock.is_manual();
         for (lease, outcome) in leases.iter().zip(outcomes) {
-            let Some(held) = state.inflight.remove(lease.lease_id()) else { continue };
+            let Some(held) = state.inflight.remove(lease.as_ref().lease_id()) else { continue };
             match outcome {
                 Outcome::Ack => {
                     is_slow |= held.age(now) >= GATHER_AGE;

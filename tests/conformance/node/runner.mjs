@@ -97,7 +97,7 @@ export class Run {
     if (op === 'get_instance') return [text, () => this.find(args, as)]
     const target = this.targets.get(call.on ?? UNDER_TEST)
     if (!target) throw new Mistake(`no instance is called ${call.on}`)
-    return [text, () => target.call(op, args)]
+    return [text, () => target.call(op, op.startsWith('start_') ? { ...args, as } : args)]
   }
 
   async start(call, name, index) {

@@ -1,7 +1,7 @@
 // The package as the scenarios see it: an operation's name and arguments become calls, their results JSON.
 
 import { Worker } from 'node:worker_threads'
-import { Append, getInstance, open, openSync } from './rheo.mjs'
+import { ACK, Append, getInstance, open, openSync, reject, retry } from './rheo.mjs'
 import { Mistake, compact, isObject, tokenParts } from './values.mjs'
 import { errorView, viewOf } from './views.mjs'
 
@@ -41,6 +41,19 @@ const OPERATIONS = {
   reject_many: [['leases'], ['reason']],
   renew_many: [['leases'], ['lease_ms']],
 }
+
+const PRODUCER = ['max_demand', 'lease_ms', 'poll_ms', 'consumer_id', 'partitions', 'on_failure', 'retry_delay']
+
+/** The arguments of what is done with a producer or a consumer, besides its name; the options of what starts one. */
+const RUNTIME = {
+  start_producer: PRODUCER,
+  start_consumer: [...PRODUCER, 'concurrency', 'batch_size', 'batch_timeout_ms', 'max_lease_ms'],
+  next: ['most', 'timeout_ms'], fail: ['lease', 'reason'], confirm: ['leases'], inflight_count: [],
+  drain: ['timeout_ms'], close_producer: ['timeout_ms'], close_consumer: ['timeout_ms'],
+  handled: ['count'], settled: [], ended: [],
+}
+/** How long to wait for what handlers do, in milliseconds. */
+const SOON = 30_000
 
 /** What a bound handle calls otherwise. */
 const BOUND = {
@@ -107,10 +120,11 @@ async function named(call) {
 
 /** An instance and how it is called. `way` is `{bound, tokens, sync}`. */
 export class Surface {
-  constructor(db, way, leases) {
+  constructor(db, way, leases, runtimes = new Map()) {
     this.db = db
     this.way = way
     this.leases = leases
+    this.runtimes = runtimes
     this.bound = new Map()
   }
 
@@ -132,7 +146,8 @@ export class Surface {
    * instance, the promise of the answer, in an object.
    */
   async start(op, given) {
-    if (!this.way.sync) return { answer: this.call(op, given) }
+    // Producers and consumers do nothing that blocks, and stay on their own thread.
+    if (!this.way.sync || isRuntime(op, given)) return { answer: this.call(op, given) }
     const thread = idle.pop() ?? new Thread()
     await thread.next({ name: this.db.name, op, given, way: this.way })
     const answer = thread.next().then(({ view, error }) => {
@@ -144,6 +159,7 @@ export class Surface {
   }
 
   async make(op, args) {
+    if (isRuntime(op, args)) return this.runtime(op, args)
     const shape = OPERATIONS[op]
     if (!shape) throw new Mistake(`there is no operation ${op}`)
     if (SETTLES.test(op)) return this.settle(op, args)
@@ -183,6 +199,84 @@ export class Surface {
     return this.invoke(subject, op, [isMany ? leases : leases[0], ...this.values([[], options], args)])
   }
 
+  /** Starts a producer or a consumer, or does something with one. */
+  async runtime(op, args) {
+    if (op === 'start_producer' || op === 'start_consumer') return this.startRuntime(op, args)
+    const name = take(args, 'producer' in args ? 'producer' : 'consumer')
+    const held = this.runtimes.get(name)
+    if (!held) throw new Mistake(`nothing was started as ${name}`)
+    const { runtime, handled } = held
+    if (SETTLES.test(op) || op === 'fail') return this.settleThrough(runtime, op, args)
+    const options = Object.fromEntries(RUNTIME[op].flatMap((name) => (name in args ? [[camel(name), take(args, name)]] : [])))
+    checkNone(args)
+    switch (op) {
+      case 'next': {
+        const leases = await runtime.next({ timeoutMs: 0, ...options })
+        // Apart from those of fetches: who settles one without its producer does so elsewhere, by its token.
+        for (const lease of leases ?? []) this.leases.set(`producer ${lease.token}`, lease)
+        return leases ?? 'stopped'
+      }
+      case 'confirm':
+        return runtime.confirm(options.leases.map((lease) => (this.way.tokens ? tokenOf(lease) : isObject(lease) ? lease.lease_id : lease)))
+      case 'inflight_count':
+        return runtime.inflightCount
+      case 'drain':
+        return runtime.drain({ timeoutMs: 0, ...options })
+      case 'close_producer':
+      case 'close_consumer':
+        return runtime.close({ timeoutMs: 0, ...options })
+      case 'handled':
+        await until(() => handled.length >= options.count, () => `the handler was called for ${handled.length} events`)
+        return handled.slice()
+      case 'settled':
+        return until(() => runtime.inflightCount === 0, () => `the consumer holds ${runtime.inflightCount} leases`)
+      default:
+        return soon(runtime.wait(), 'the consumer has not ended')
+    }
+  }
+
+  startRuntime(op, args) {
+    const [name, stream, group] = ['as', 'stream', 'group'].map((name) => take(args, name))
+    const outcomes = 'outcomes' in args ? take(args, 'outcomes').slice() : []
+    const options = Object.fromEntries(RUNTIME[op].flatMap((name) => (name in args ? [[camel(name), take(args, name)]] : [])))
+    checkNone(args)
+    const handled = []
+    const said = (event, lease) => {
+      handled.push({ event_id: event.id, attempt: lease.attempt })
+      const outcome = outcomes.shift() ?? 'ack'
+      if (outcome === 'ack') return ACK
+      if (outcome === 'nothing') return undefined
+      const [[kind, { reason, delay_ms }]] = Object.entries(outcome)
+      if (kind === 'retry') return retry(reason, { delayMs: delay_ms })
+      if (kind === 'reject') return reject(reason)
+      return new Error(reason)
+    }
+    const one = (event, { lease }) => {
+      const outcome = said(event, lease)
+      if (outcome instanceof Error) throw outcome
+      return outcome
+    }
+    const many = (events, { leases }) => events.map((event, at) => said(event, leases[at]))
+    const handler = options.batchSize === undefined ? one : many
+    // Handlers that give promises, too.
+    const given = [...(op === 'start_consumer' ? [this.way.sync ? handler : async (...all) => handler(...all)] : []), options]
+    const method = op === 'start_consumer' ? 'consumer' : 'producer'
+    const runtime = this.way.bound ? this.db.group(stream, group)[method](...given) : this.db[method](stream, group, ...given)
+    this.runtimes.set(name, { runtime, handled })
+  }
+
+  settleThrough(producer, op, args) {
+    const sync = this.way.sync ? 'Sync' : ''
+    const given = op.endsWith('_many') ? take(args, 'leases') : [take(args, 'lease')]
+    const leases = given.map((lease) => (this.way.tokens ? tokenOf(lease) : this.leases.get(`producer ${tokenOf(lease)}`) ?? tokenOf(lease)))
+    const [, options] = OPERATIONS[op] ?? [[], ['reason']]
+    const values = this.values([[], options], args)
+    if (op === 'ack_many') return producer[`ackMany${sync}`](leases)
+    // A lease settles through its producer by itself, and where the instance is asked.
+    if (op === 'renew' || (this.way.bound && !this.way.tokens && op === 'ack')) return this.db[`${op}${sync}`](leases[0], ...values)
+    return producer[`${op}${sync}`](leases[0], ...values)
+  }
+
   /** The values of a call, in their order. */
   values([first = [], options, last = []], args) {
     const values = first.map((name) => take(args, name))
@@ -191,8 +285,7 @@ export class Surface {
       if (name in args) named[camel(name)] = translated(name, take(args, name))
     }
     const rest = last.map((name) => (name in args ? take(args, name) : undefined))
-    const [strange] = Object.keys(args)
-    if (strange) throw new Mistake(`there is no argument ${strange}`)
+    checkNone(args)
     if (Object.keys(named).length > 0) values.push(named)
     else if (rest.some((value) => value !== undefined)) values.push(undefined)
     return [...values, ...rest]
@@ -219,6 +312,7 @@ export class Session {
     this.way = way
     this.stores = 0
     this.leases = new Map()
+    this.runtimes = new Map()
     this.surfaces = []
   }
 
@@ -237,13 +331,36 @@ export class Session {
 
   /** Closes every instance. Whether that works is for scenarios of their own. */
   async close() {
+    for (const { runtime } of this.runtimes.values()) await runtime.close({ timeoutMs: 0 })
     for (const { db } of this.surfaces) await db.close().catch(() => undefined)
   }
 
   kept(db) {
-    this.surfaces.push(new Surface(db, this.way, this.leases))
+    this.surfaces.push(new Surface(db, this.way, this.leases, this.runtimes))
     return this.surfaces.at(-1)
   }
+}
+
+const isRuntime = (op, args) => op in RUNTIME || (SETTLES.test(op) && 'producer' in args)
+
+/** Waits for something that handlers bring about. */
+async function until(holds, why) {
+  const deadline = performance.now() + SOON
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`${why()} after ${SOON / 1000} seconds`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+async function soon(promise, why) {
+  let timer
+  const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error(`${why} after ${SOON / 1000} seconds`)), SOON)))
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+}
+
+function checkNone(args) {
+  const [strange] = Object.keys(args)
+  if (strange) throw new Mistake(`there is no argument ${strange}`)
 }
 
 function take(args, name) {

@@ -24,6 +24,8 @@ export function viewOf(op, result) {
       return { events: result.events.map(eventView), next_cursor: result.nextCursor ?? null }
     case 'fetch':
       return Array.from(result, leaseView)
+    case 'next':
+      return result === 'stopped' ? result : Array.from(result, leaseView)
     case 'stream_info':
       return { stream: result.stream, partitions: result.partitions.map(partitionView) }
     case 'lag':
