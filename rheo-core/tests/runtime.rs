@@ -67,7 +67,12 @@ fn a_producer_never_holds_more_than_it_may() {
     db.ack(&held[1]).unwrap();
     assert_eq!(producer.inflight_count().unwrap(), 2);
     assert_eq!(producer.confirm(&[held[1].lease_id(), held[0].lease_id()]).unwrap(), 1);
-    assert_eq!(leases(producer.next(10, 0, None).unwrap()).len(), 2);
+    let mut refilled = held;
+    assert!(producer.next_into(10, 0, None, &mut refilled).unwrap());
+    assert_eq!(refilled.len(), 2);
+    producer.close(0).unwrap();
+    assert!(!producer.next_into(10, 0, None, &mut refilled).unwrap());
+    assert!(refilled.is_empty());
     drop(producer);
     // What was not settled is there again.
     assert_eq!(db.fetch("s", "g", &FetchOptions::new()).unwrap().len(), 8);
@@ -387,6 +392,7 @@ fn a_handler_may_close_its_consumer() {
             let own = own.lock().unwrap().clone().unwrap();
             own.close(SOON).unwrap();
             assert!(!own.drain(SOON).unwrap());
+            assert!(!own.wait(SOON).unwrap());
             Outcome::Ack
         }
     })
