@@ -148,6 +148,20 @@ fn waiting_ends_by_an_append_an_interrupt_a_drain_and_the_time() {
 }
 
 #[test]
+fn waiting_ends_by_closing_the_instance_and_says_so() {
+    // Often, as the close comes now before the wait, now during it.
+    for _ in 0..100 {
+        let db = opened("memory:", OpenOptions::new());
+        let producer = Producer::start(&group(&db), &ProducerOptions::new()).unwrap();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| producer.next(1, SOON, None));
+            db.close().unwrap();
+            assert_eq!(waiter.join().unwrap().unwrap_err().code(), ErrorCode::Closed);
+        });
+    }
+}
+
+#[test]
 fn bad_options_and_names_are_refused_at_the_start() {
     let db = opened("memory:", OpenOptions::new());
     let code = |options: &ConsumerOptions| {

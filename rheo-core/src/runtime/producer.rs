@@ -1075,13 +1075,18 @@ impl Shared {
 
     /// The instance is about to be closed.
     pub(super) fn instance_closes(&self) {
-        if !self.is_stopped() {
-            self.stop();
-            let error = Error::closed();
-            self.state.lock().failure.get_or_insert_with(|| error.clone());
-            self.tell_end(Some(&error));
-            self.look_again();
+        let error = Error::closed();
+        {
+            let mut state = self.state.lock();
+            if state.stopped || state.failure.is_some() {
+                return;
+            }
+            // Before it stops: whoever waits for leases is not to take this for a drain.
+            state.failure = Some(error.clone());
         }
+        self.stop();
+        self.tell_end(Some(&error));
+        self.look_again();
     }
 
     /// Adds what is to be renewed now.
