@@ -240,7 +240,7 @@ class Surface:
         return {"expires_at": result} if op == "renew" else self._views.of(result)
 
     def _settler(self, leases: list[Json], args: dict[str, Json]) -> tuple[str, Handle]:
-        """What settles: a producer; in the bound way the handle of the group that is named, or that all leases are of."""
+        """What settles: a producer, or in the bound way the handle of the one group that is named or concerned."""
         if "producer" in args:
             return "producer", self._producer(take(args, "producer"))
         if self._way is Way.BOUND:
