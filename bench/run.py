@@ -5,7 +5,8 @@
 The programs take turns: one measures the engine and its floors (rheo-core/benches/ratios.rs), one the same work
 through the shared library (bench/abi.c), one Redis Streams (bench/redis.c, where redis-server and hiredis are
 installed). A figure is the median over the turns of each turn's median; a turn has one cold figure of a case. What
-events cost in memory (rheo-core/benches/memory.rs), and idle consumers (bench/consumers.c), is measured once. With --write, the part of the document between
+events cost in memory (rheo-core/benches/memory.rs), and idle consumers (bench/consumers.c), is measured once. With
+--write, the part of the document between
 its two markers is replaced.
 """
 
@@ -185,7 +186,7 @@ MEMORY = [
     grows("the same after a replay", "resident_consumed_again", "resident_consumed", 1.01),
 ]
 
-# From an append to the entry of an idle consumer's handler: by percentile the name and, in microseconds, what it may be.
+# From an append to the entry of an idle consumer's handler: by percentile the name and, in microseconds, the target.
 WAKE_UPS = {
     "50": ("wake_up_p50", 25),
     "90": ("wake_up_p90", None),
