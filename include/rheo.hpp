@@ -1894,7 +1894,9 @@ namespace detail {
 /// How a handler of C++ is called from rheo.h.
 template <class Handler>
 struct handling {
+    /// Whether it wants to know when to stop.
     static constexpr bool takes_cancel = std::is_invocable_v<Handler &, lease_view, cancel>;
+    /// Whether it takes one lease, not a batch.
     static constexpr bool takes_one = takes_cancel || std::is_invocable_v<Handler &, lease_view>;
     static_assert(takes_one || std::is_invocable_v<Handler &, work &>,
                   "a handler takes a rheo::lease_view, and a rheo::cancel if it likes, or a rheo::work &");
