@@ -27,6 +27,7 @@ test-crash: build/set-up-test ## kills a process that works on a journal with -9
 
 bench: lib build/set-up-bench ## speed and memory, against floors and Redis; WRITE=1 notes the figures in docs/benchmarks.md
 	@scripts/compile.sh build/bench/abi release bench/abi.c
+	@scripts/compile.sh build/bench/consumers release bench/consumers.c
 	@python3 bench/run.py $(if $(WRITE),--write docs/benchmarks.md)
 	@cargo bench --quiet --locked -p rheo-core --bench engine -- --quick --noplot
 

@@ -13,6 +13,7 @@
 #include "rounds.h"
 
 #include <malloc.h>
+#include <pthread.h>
 #include <string.h>
 
 enum { EVENTS = 200000, BATCH = 100 };
@@ -28,6 +29,7 @@ static rheo_fetch_options *fetch_one;
 static rheo_fetch_options *fetch_hundred;
 static rheo_lease_list *leases;
 static rheo_results *results;
+static rheo_consumer_options *by_hundred;
 static char payload[128];
 
 static void check(rheo_status status, rheo_error *error) {
@@ -90,6 +92,42 @@ static void fetch_ack_hundred(int events) {
     }
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
+/* Only a handler changes it, and there is one at a time. */
+static int left;
+
+static rheo_status do_nothing(rheo_work *work, void *unused) {
+    (void)unused;
+    left -= (int)rheo_work_len(work);
+    if (left == 0) {
+        pthread_mutex_lock(&lock);
+        pthread_cond_signal(&ended);
+        pthread_mutex_unlock(&lock);
+    }
+    return RHEO_OK;
+}
+
+/* From the start of a consumer to the settle of the last event. */
+static void consume(int events, const rheo_consumer_options *options) {
+    rheo_consumer *consumer;
+    pthread_mutex_lock(&lock);
+    left = events;
+    CHECK(rheo_group_consumer(billing, options, do_nothing, NULL, NULL, &consumer, &error));
+    pthread_cond_wait(&ended, &lock);
+    pthread_mutex_unlock(&lock);
+    CHECK(rheo_consumer_close(consumer, 30000, &error));
+    rheo_consumer_free(consumer);
+}
+
+static void consume_one_by_one(int events) {
+    consume(events, NULL);
+}
+
+static void consume_hundred(int events) {
+    consume(events, by_hundred);
+}
+
 static struct bench benches[] = {
     {"c_append_by_name", EVENTS, false, append_by_name, 0, {0}},
     {"c_append_bound", EVENTS, false, append_bound, 0, {0}},
@@ -97,6 +135,8 @@ static struct bench benches[] = {
     {"c_fetch_ack_by_name", EVENTS, true, fetch_ack_by_name, 0, {0}},
     {"c_fetch_ack_bound", EVENTS, true, fetch_ack_bound, 0, {0}},
     {"c_fetch_100_ack_many", EVENTS, true, fetch_ack_hundred, 0, {0}},
+    {"c_consumer", EVENTS, true, consume_one_by_one, 0, {0}},
+    {"c_consumer_batch_100", EVENTS, true, consume_hundred, 0, {0}},
 };
 
 static void free_handles(void) {
@@ -143,9 +183,12 @@ int main(int argc, char **argv) {
     CHECK(rheo_fetch_options_set_limit(fetch_hundred, BATCH, &error));
     CHECK(rheo_lease_list_new(&leases, &error));
     CHECK(rheo_results_new(&results, &error));
+    CHECK(rheo_consumer_options_new(&by_hundred, &error));
+    CHECK(rheo_consumer_options_set_batch_size(by_hundred, BATCH, &error));
 
     measure(benches, sizeof benches / sizeof *benches, rounds, set_up, take_down, keep_memory);
 
+    rheo_consumer_options_free(by_hundred);
     rheo_results_free(results);
     rheo_lease_list_free(leases);
     rheo_fetch_options_free(fetch_hundred);

@@ -5,7 +5,8 @@
 The programs take turns: one measures the engine and its floors (rheo-core/benches/ratios.rs), one the same work
 through the shared library (bench/abi.c), one Redis Streams (bench/redis.c, where redis-server and hiredis are
 installed). A figure is the median over the turns of each turn's median; a turn has one cold figure of a case. What
-events cost in memory (rheo-core/benches/memory.rs) is measured once. With --write, the part of the document between
+events cost in memory (rheo-core/benches/memory.rs), and idle consumers (bench/consumers.c), is measured once. With
+--write, the part of the document between
 its two markers is replaced.
 """
 
@@ -100,6 +101,15 @@ TARGETS = {
         faster("append 100, both cold", "c_append_batch_100_cold", "redis_xadd_pipelined_100_cold"),
         faster("fetch 100 + ack_many, both cold", "c_fetch_100_ack_many_cold", "redis_xreadgroup_100_xack_cold"),
     ],
+    "Consumers": [
+        faster(
+            "consumer with a handler that does nothing, C, against fetch 100 + ack_many",
+            "c_consumer",
+            "c_fetch_100_ack_many",
+            0.5,
+        ),
+        faster("the same in batches of 100", "c_consumer_batch_100", "c_fetch_100_ack_many"),
+    ],
     "Two threads on two partitions against one on one": [
         faster("append", "append_2_threads", "append_1_thread", 1.6),
         faster("fetch one + ack", "fetch_ack_2_threads", "fetch_ack_1_thread", 1.6),
@@ -175,6 +185,22 @@ MEMORY = [
     grows("resident after all were acked, against before", "resident_consumed", "resident_appended", 1.01),
     grows("the same after a replay", "resident_consumed_again", "resident_consumed", 1.01),
 ]
+
+# From an append to the entry of an idle consumer's handler: by percentile the name and, in microseconds, the target.
+WAKE_UPS = {
+    "50": ("wake_up_p50", 25),
+    "90": ("wake_up_p90", None),
+    "99": ("wake_up_p99", 1000),
+    "99.9": ("wake_up_p99.9", None),
+    "the longest": ("wake_up_max", None),
+}
+
+# What is idle.
+IDLE = {
+    "threads of 200 consumers besides their handlers' and the program's": "consumers_200_threads",
+    "use of a core by 200 idle consumers, in millionths": "consumers_200_use",
+    "use of a core by 1,000 idle producers, in millionths": "producers_1000_use",
+}
 
 
 def engine_programs() -> dict[str, str]:
@@ -265,6 +291,19 @@ def listing(unit: str, values: dict[str, float]) -> list[str]:
     return lines + [f"| `{name}` | {value:.1f} |" for name, value in values.items()]
 
 
+def wake_ups(values: dict[str, float]) -> list[str]:
+    lines = ["| percentile | µs | target | met |", "|---|---:|---:|---|"]
+    for percentile, (name, bound) in WAKE_UPS.items():
+        micros = values[name] / 1000
+        target, met = ("", "") if bound is None else (f"≤ {bound}", "yes" if micros <= bound else "**no**")
+        lines.append(f"| {percentile} | {micros:.1f} | {target} | {met} |")
+    return lines
+
+
+def idle(values: dict[str, float]) -> list[str]:
+    return ["| what | |", "|---|---:|", *(f"| {what} | {values[name]:.0f} |" for what, name in IDLE.items())]
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--turns", type=int, default=9, help="how often each program runs (default 9)")
@@ -289,12 +328,15 @@ def main() -> None:
             turns.setdefault(name, []).append(nanos)
     times = {name: statistics.median(samples) for name, samples in turns.items()}
     sizes = measure(engine["memory"])
+    consumers = measure(str(ROOT / "build/bench/consumers"))
     absent = {"redis": no_redis, "resident": "this system has no /proc/self/status"}
 
     lines = [f"{machine()}{redis_version() if redis else ''}; medians of {options.turns} turns of {rounds} rounds."]
     for heading, targets in TARGETS.items():
         lines += ["", f"### {heading}", "", *ratios("ns", targets, times, absent)]
     lines += ["", "### Memory", "", *ratios("bytes", MEMORY, sizes, absent)]
+    lines += ["", "### From an append to the handler of an idle consumer", "", *wake_ups(consumers)]
+    lines += ["", "### Consumers and producers with nothing to do", "", *idle(consumers)]
     lines += ["", "### Every value", "", "In nanoseconds for one event:", "", *listing("ns", times)]
     lines += ["", "In bytes for one event:", "", *listing("bytes", sizes)]
     figures = "\n".join(lines)

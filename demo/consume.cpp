@@ -80,50 +80,32 @@ void give_alert(const rheo::stream &sent, rheo::event_view event, double magnitu
     sent.append(rheo::bytes(text), rheo::append_options().id(event.id()));
 }
 
-// Looks at one event and settles it.
-void handle(const rheo::group &alerts, const rheo::stream &sent, rheo::lease_view lease, std::uint64_t settled) {
+// Looks at one event and says what is to become of it. Four handlers do so at a time, each in a thread of the consumer's.
+rheo::outcome judge(const rheo::stream &sent, rheo::lease_view lease, std::uint64_t settled) {
     const rheo::event_view event = lease.event();
     const double magnitude = std::strtod(field(event, "mag").c_str(), nullptr);
     if (event.type() != "earthquake") {
-        alerts.reject(lease, std::string(event.type().value_or("nothing known")) + ": not an earthquake");
-        return;
+        return rheo::outcome::reject(std::string(event.type().value_or("nothing known")) + ": not an earthquake");
     }
     if (magnitude >= 4.5) {
         give_alert(sent, event, magnitude, settled);
     }
-    alerts.ack(lease);
+    return rheo::outcome::ack();
 }
 
-// Works until the group has settled everything; `finished` ends the waits of those who hope for more.
-void work(const rheo::group &alerts, const rheo::stream &sent, const rheo::interrupt &finished, tally &tally) {
-    const auto options = rheo::fetch_options().limit(10).wait_ms(10s).interrupt(finished);
-    rheo::lease_list leases; // filled again by each fetch
-    for (alerts.fetch_into(options, leases); !leases.empty(); alerts.fetch_into(options, leases)) {
-        for (const rheo::lease_view lease : leases) {
-            handle(alerts, sent, lease, tally.settled);
-            ++tally.settled;
-            tally.taken_over += lease.attempt() > 1;
-        }
-        if (alerts.lag().total == 0) {
-            finished.fire();
-        }
-    }
-}
-
-// Four workers, each in a thread of its own.
+// Works until the group has settled everything.
 void run_alerts(const rheo::group &alerts, const rheo::stream &sent, tally &tally) {
-    if (alerts.lag().total == 0) {
-        return; // an earlier run has done it all
-    }
     const auto started = stopwatch::now();
-    const rheo::interrupt finished;
-    std::vector<std::future<void>> workers;
-    for (int n = 0; n != 4; ++n) {
-        workers.push_back(std::async(std::launch::async, [&] { work(alerts, sent, finished, tally); }));
+    const auto handle = [&](rheo::lease_view lease) {
+        const rheo::outcome outcome = judge(sent, lease, tally.settled);
+        ++tally.settled;
+        tally.taken_over += lease.attempt() > 1;
+        return outcome;
+    };
+    const rheo::consumer consumer = alerts.consumer(handle, rheo::consumer_options().concurrency(4));
+    while (alerts.lag().total != 0 && !consumer.wait(1ms)) { // throws what ends a consumer by itself
     }
-    for (std::future<void> &worker : workers) {
-        worker.get();
-    }
+    consumer.close();
     tally.time = stopwatch::now() - started;
 }
 

@@ -61,6 +61,16 @@ static int64_t at_most_64(int64_t count) {
     return count > 64 && count <= 65536 ? 64 : count;
 }
 
+/* A consumer has so many threads. */
+static int64_t at_most_4(int64_t count) {
+    return count > 4 && count <= 10000 ? 4 : count;
+}
+
+/* What waits, waits that long in earnest, for nobody moves the clock meanwhile. */
+static int64_t at_most_a_moment(int64_t timeout_ms) {
+    return timeout_ms > 1 && timeout_ms <= 315360000000 ? 1 : timeout_ms;
+}
+
 /* What a call gets is in memory of its own size, so that a read beyond its end is seen; freed after the call. */
 static void *scratch[64];
 static size_t scratch_used;
@@ -131,6 +141,8 @@ static void *const impossible = (void *)0x5a5a;
     EACH(query)                                                                                                        \
     EACH(trim_options)                                                                                                 \
     EACH(fetch_options)                                                                                                \
+    EACH(producer_options)                                                                                             \
+    EACH(consumer_options)                                                                                             \
     EACH(interrupt)                                                                                                    \
     EACH(dead_letter_options)                                                                                          \
     EACH(replay_options)                                                                                               \
@@ -141,6 +153,8 @@ static void *const impossible = (void *)0x5a5a;
 #define GIVEN_TYPES(EACH)                                                                                              \
     EACH(stream)                                                                                                       \
     EACH(group)                                                                                                        \
+    EACH(producer)                                                                                                     \
+    EACH(consumer)                                                                                                     \
     EACH(event_iterator)                                                                                               \
     EACH(name_list)                                                                                                    \
     EACH(stream_info)                                                                                                  \
@@ -345,7 +359,7 @@ static void never_wait(rheo_fetch_options *options) {
 
 /* ------------------------------------------------------------------------------------------ what a call has to have done */
 
-static uint8_t sum; /* of all that was looked at, so that it is looked at */
+static _Thread_local uint8_t sum; /* of all that was looked at, so that it is looked at */
 
 static void look_at_bytes(rheo_bytes bytes) {
     CHECK(bytes.data != NULL || bytes.len == 0);
@@ -394,12 +408,17 @@ static void look_at_dead_letter(const rheo_dead_letter *letter) {
     look_at_event(rheo_dead_letter_event(letter));
 }
 
-/* One lives only while the hook is called, so there is none to be given to a call. */
+/* One lives only while the hook is called, so there is none to be given to a call; nor is there any work. */
 static rheo_telemetry_event *take_telemetry_event(void) {
     return NULL;
 }
 
-static uint64_t heard;
+static rheo_work *take_work(void) {
+    return NULL;
+}
+
+/* Consumers work beside the program. */
+static _Atomic uint64_t heard;
 
 /* The hook, which looks at all there is to see. */
 static void hear(const rheo_telemetry_event *event, void *context) {
@@ -414,6 +433,44 @@ static void hear(const rheo_telemetry_event *event, void *context) {
     heard += rheo_telemetry_event_count(event) + rheo_telemetry_event_failed(event);
     rheo_status error = rheo_telemetry_event_error(event);
     CHECK(rheo_status_name(error) != NULL && error != RHEO_ERROR_INTERNAL);
+}
+
+static void look_at_interrupt(const rheo_interrupt *interrupt) {
+    sum += rheo_interrupt_is_fired(interrupt);
+}
+
+/* A handler, which looks at everything too, and says something else of each event. */
+static rheo_status handle(rheo_work *work, void *context) {
+    static _Atomic uint8_t handled;
+    static const int64_t at_once = 0;
+    CHECK(context == NULL || context == &heard);
+    CHECK(rheo_work_lease(work, rheo_work_len(work)) == NULL);
+    CHECK(rheo_work_reject(work, rheo_work_len(work), NULL, 0, NULL) == RHEO_ERROR_INVALID_ARGUMENT);
+    for (size_t i = 0; i < rheo_work_len(work); i++) {
+        look_at_lease(rheo_work_lease(work, i));
+        CHECK(rheo_work_event(work, i) == rheo_lease_event(rheo_work_lease(work, i)));
+        switch (handled++ % 8) {
+        case 0:
+            CHECK(rheo_work_retry(work, i, RHEO_TEXT("later"), NULL, NULL) == RHEO_OK);
+            break;
+        case 1:
+            CHECK(rheo_work_retry(work, i, NULL, 0, &at_once, NULL) == RHEO_OK);
+            break;
+        case 2:
+            CHECK(rheo_work_reject(work, i, RHEO_TEXT("\xff"), NULL) == RHEO_OK);
+            break;
+        case 3:
+            CHECK(rheo_work_fail(work, i, RHEO_TEXT("broke"), NULL) == RHEO_OK);
+            break;
+        case 4:
+            CHECK(rheo_work_ack(work, i, NULL) == RHEO_OK);
+            break;
+        }
+    }
+    look_at_interrupt(rheo_work_interrupt(work));
+    (void)rheo_work_is_cancelled(work);
+    CHECK(rheo_work_set_reason(work, RHEO_TEXT("no luck"), NULL) == RHEO_OK);
+    return handled % 3 ? RHEO_OK : handled;
 }
 
 static void forget(void *context) {
@@ -482,9 +539,10 @@ static void begin(void) {
     CHECK(rheo_stream_get_info(streams[0], &stream_infos[0], NULL) == RHEO_OK);
     CHECK(rheo_stream_list_groups(streams[0], &name_lists[0], NULL) == RHEO_OK);
     CHECK(rheo_instance_capabilities(db, &capabilitiess[0], NULL) == RHEO_OK);
+    CHECK(rheo_group_producer(groups[0], NULL, &producers[0], NULL) == RHEO_OK);
 }
 
-/* Frees what is left, beginning with any type. */
+/* Frees what is left, beginning with any type. Consumers come to rest first, so that the next input finds nobody. */
 static void end(void) {
     static void (*const all[])(void) = {
 #define FREED(type) free_##type##s,
@@ -492,6 +550,11 @@ static void end(void) {
 #undef FREED
     };
     current = "end";
+    for (int slot = 0; slot < SLOTS; slot++) {
+        bool ended;
+        (void)rheo_consumer_close(consumers[slot], 10000, NULL);
+        (void)rheo_consumer_wait(consumers[slot], 10000, &ended, NULL);
+    }
     for (size_t i = 0, first = take(); i < COUNT(all); i++) {
         for (int slot = 0; slot < SLOTS; slot++) {
             look_at_event(events[slot]);

@@ -41,10 +41,11 @@ NUMBERS = {
     "uint32_t": "(uint32_t)take_number()",
     "size_t": "take_index(2)",
 }
-# A hook that looks at what it hears, and what is to be done when it hears no more.
+# What looks at all that it is given, and what is to be done when it is given no more.
 CALLBACKS = {
     "rheo_telemetry_hook": "hear",
     "rheo_free_context": "forget",
+    "rheo_handler": "handle",
 }
 # What a function fills for the caller; of a struct its last field, behind which there is only padding.
 VALUES = {
@@ -56,6 +57,8 @@ VALUES = {
     "rheo_partition_lag": "partition",
     "rheo_partition_info": "held_dead_letter",
 }
+# What waits, but for the fetches, whose options say for how long.
+WAITS = re.compile(r"rheo_(producer|consumer)_(next|drain|close|wait)")
 
 
 def parse(header: str):
@@ -135,6 +138,10 @@ def write_call(result: str, name: str, parameters, handles, integers) -> list[st
         before.append("never_wait(options);")
     if name == "rheo_stream_options_set_partition_count":
         before.append("partition_count = at_most_64(partition_count);")
+    if name == "rheo_consumer_options_set_concurrency":
+        before.append("concurrency = at_most_4(concurrency);")
+    if WAITS.fullmatch(name):
+        before.append("timeout_ms = at_most_a_moment(timeout_ms);")
     call = f"{name}({', '.join(arguments)})"
     bare = result.removeprefix("const ").rstrip("* ")
     if is_free(name, handles):

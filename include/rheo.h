@@ -105,6 +105,9 @@ typedef struct rheo_instance rheo_instance;
 typedef struct rheo_results rheo_results;
 typedef struct rheo_stream rheo_stream;
 typedef struct rheo_group rheo_group;
+typedef struct rheo_producer rheo_producer;
+typedef struct rheo_work rheo_work;
+typedef struct rheo_consumer rheo_consumer;
 typedef struct rheo_stream_options rheo_stream_options;
 typedef struct rheo_group_options rheo_group_options;
 typedef struct rheo_update_options rheo_update_options;
@@ -113,6 +116,8 @@ typedef struct rheo_batch rheo_batch;
 typedef struct rheo_query rheo_query;
 typedef struct rheo_trim_options rheo_trim_options;
 typedef struct rheo_fetch_options rheo_fetch_options;
+typedef struct rheo_producer_options rheo_producer_options;
+typedef struct rheo_consumer_options rheo_consumer_options;
 typedef struct rheo_interrupt rheo_interrupt;
 typedef struct rheo_dead_letter_options rheo_dead_letter_options;
 typedef struct rheo_replay_options rheo_replay_options;
@@ -208,6 +213,15 @@ typedef int32_t rheo_sync;
 
 /** When the system sees fit, and when the instance is closed. */
 #define RHEO_SYNC_NEVER 2
+
+/** What becomes of a delivery whose handler failed. */
+typedef int32_t rheo_on_failure;
+
+/** Another attempt after the retry delay, unless there have been `max_attempts`. */
+#define RHEO_ON_FAILURE_RETRY 0
+
+/** A dead letter at once. */
+#define RHEO_ON_FAILURE_REJECT 1
 
 /** What a query orders by. */
 typedef int32_t rheo_order_field;
@@ -576,13 +590,37 @@ typedef int32_t rheo_telemetry_name;
 /** A group was reset. */
 #define RHEO_TELEMETRY_GROUP_RESET 17
 
+/** A consumer was started. */
+#define RHEO_TELEMETRY_CONSUMER_START 18
+
+/** A consumer ended: it was closed, or the error ended it. */
+#define RHEO_TELEMETRY_CONSUMER_STOP 19
+
+/** A producer was started. */
+#define RHEO_TELEMETRY_PRODUCER_START 20
+
+/** A producer ended: it was closed, or the error ended it. */
+#define RHEO_TELEMETRY_PRODUCER_STOP 21
+
+/** A fetch of a consumer or producer failed. It is repeated after a back-off, unless the error ends it. */
+#define RHEO_TELEMETRY_FETCH_ERROR 22
+
+/** A settle of a consumer failed. It is repeated when the error is definite. */
+#define RHEO_TELEMETRY_SETTLE_ERROR 23
+
+/** A handler failed, by what it returned or said. */
+#define RHEO_TELEMETRY_HANDLER_ERROR 24
+
+/** A handler of a Rust program panicked; its worker goes on. */
+#define RHEO_TELEMETRY_WORKER_CRASH 25
+
 /** One thing that happened. It and all that it shows live until the hook returns: copy what is to stay. */
 typedef struct rheo_telemetry_event rheo_telemetry_event;
 
 /** A hook. `context` is what was given with it. */
 typedef void (*rheo_telemetry_hook)(const rheo_telemetry_event *event, void *context);
 
-/** Frees what a hook was given, when nothing calls the hook any more. */
+/** Frees what a hook or a handler was given, when nothing calls that any more. */
 typedef void (*rheo_free_context)(void *context);
 
 /**
@@ -1697,6 +1735,397 @@ rheo_status rheo_group_renew_tokens(const rheo_group *group,
                                     rheo_error **error);
 
 /* ====================================================================================================
+ * Producer
+ *
+ * Turns demand into leases: whoever asks for leases by `rheo_producer_next` gets what can be claimed, never more than
+ * `max_demand` unsettled ones in all. What runs behind it, such as a pool of threads, owns the concurrency; the
+ * producer renews every lease on a thread of the instance's own until it is settled, so that no work, however long,
+ * loses one. A lease that is lost all the same is no longer held; settling it is `RHEO_ERROR_STALE_LEASE`.
+ *
+ *     rheo_producer *producer;
+ *     rheo_lease_list *leases;
+ *     bool stopped = false;
+ *     rheo_group_producer(billing, NULL, &producer, NULL);
+ *     rheo_lease_list_new(&leases, NULL);
+ *     while (rheo_producer_next(producer, 10, 1000, NULL, leases, &stopped, NULL) == RHEO_OK && !stopped) {
+ *         for (size_t i = 0; i < rheo_lease_list_len(leases); i++) {
+ *             rheo_producer_ack(producer, rheo_lease_list_get(leases, i), NULL);
+ *         }
+ *     }
+ *
+ * Settle through the producer: the slot of the lease is free then, whatever the settle answered. Parameters and
+ * statuses are those of the section on settling. What is settled in another way (through the instance or the group,
+ * or by its token in another process) keeps its slot until `rheo_producer_confirm`, or until its renewal finds that
+ * it is gone.
+ * ==================================================================================================== */
+
+/** Takes leases for whoever asks. Any thread, any number at once. Keeps the instance open. */
+typedef struct rheo_producer rheo_producer;
+
+/**
+ * Starts a producer for a group; the caller frees it. Nothing is fetched before somebody asks. `options`: NULL for the
+ * defaults.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`, `RHEO_ERROR_GROUP_NOT_FOUND`, `RHEO_ERROR_INVALID_PARTITION`;
+ * `RHEO_ERROR_INVALID_ARGUMENT` for an option out of range; `RHEO_ERROR_FAILED` when the system gives no thread.
+ */
+rheo_status rheo_instance_producer(const rheo_instance *instance,
+                                   const char *stream,
+                                   size_t stream_len,
+                                   const char *group,
+                                   size_t group_len,
+                                   const rheo_producer_options *options,
+                                   rheo_producer **out,
+                                   rheo_error **error);
+
+/** The same by a group's handle: `rheo_instance_producer`. */
+rheo_status rheo_group_producer(const rheo_group *group,
+                                const rheo_producer_options *options,
+                                rheo_producer **out,
+                                rheo_error **error);
+
+/**
+ * Fills `leases` with at most `most` (1 to 10,000) leases, emptied first; waits up to `timeout_ms` milliseconds (0 to
+ * ten years) for the first. Nothing to claim in that time is no error: the list is empty then. With a list that was
+ * filled before nothing is allocated here.
+ *
+ * `interrupt` ends the wait; NULL: none. Under a manual clock the wait is over when that clock has moved by
+ * `timeout_ms`, or when so much time has passed. `stopped` says that there will be none any more: the producer was
+ * drained or closed. A fetch that fails is told to telemetry (`fetch.error`) and repeated after a back-off.
+ *
+ * Statuses: `RHEO_ERROR_CLOSED`, `RHEO_ERROR_POISONED`, `RHEO_ERROR_STREAM_NOT_FOUND`, `RHEO_ERROR_GROUP_NOT_FOUND`
+ * once the instance, the stream or the group is gone. They also end a wait, and every later call gives the same.
+ */
+rheo_status rheo_producer_next(const rheo_producer *producer,
+                               int64_t most,
+                               int64_t timeout_ms,
+                               const rheo_interrupt *interrupt,
+                               rheo_lease_list *leases,
+                               bool *stopped,
+                               rheo_error **error);
+
+/** Ends a claim and frees its slot: `rheo_group_ack`. */
+rheo_status rheo_producer_ack(const rheo_producer *producer, const rheo_lease *lease, rheo_error **error);
+
+/**
+ * Gives a delivery back for another attempt after `*delay_ms` milliseconds (0 to ten years) and frees its slot:
+ * `rheo_group_retry`. NULL for `delay_ms`: the producer's retry delay.
+ */
+rheo_status rheo_producer_retry(const rheo_producer *producer,
+                                const rheo_lease *lease,
+                                const char *reason,
+                                size_t reason_len,
+                                const int64_t *delay_ms,
+                                rheo_error **error);
+
+/** Makes a delivery a dead letter and frees its slot: `rheo_group_reject`. */
+rheo_status rheo_producer_reject(const rheo_producer *producer,
+                                 const rheo_lease *lease,
+                                 const char *reason,
+                                 size_t reason_len,
+                                 rheo_error **error);
+
+/** Gives a delivery back unworked and frees its slot: `rheo_group_release`. */
+rheo_status rheo_producer_release(const rheo_producer *producer, const rheo_lease *lease, rheo_error **error);
+
+/**
+ * Says that the work on a delivery failed: retries it after the retry delay or rejects it, as the producer's
+ * `on_failure` says, and frees its slot.
+ */
+rheo_status rheo_producer_fail(const rheo_producer *producer,
+                               const rheo_lease *lease,
+                               const char *reason,
+                               size_t reason_len,
+                               rheo_error **error);
+
+/** `rheo_producer_ack` by token. */
+rheo_status rheo_producer_ack_token(const rheo_producer *producer,
+                                    const char *token,
+                                    size_t token_len,
+                                    rheo_error **error);
+
+/** `rheo_producer_retry` by token. */
+rheo_status rheo_producer_retry_token(const rheo_producer *producer,
+                                      const char *token,
+                                      size_t token_len,
+                                      const char *reason,
+                                      size_t reason_len,
+                                      const int64_t *delay_ms,
+                                      rheo_error **error);
+
+/** `rheo_producer_reject` by token. */
+rheo_status rheo_producer_reject_token(const rheo_producer *producer,
+                                       const char *token,
+                                       size_t token_len,
+                                       const char *reason,
+                                       size_t reason_len,
+                                       rheo_error **error);
+
+/** `rheo_producer_release` by token. */
+rheo_status rheo_producer_release_token(const rheo_producer *producer,
+                                        const char *token,
+                                        size_t token_len,
+                                        rheo_error **error);
+
+/** `rheo_producer_fail` by token. */
+rheo_status rheo_producer_fail_token(const rheo_producer *producer,
+                                     const char *token,
+                                     size_t token_len,
+                                     const char *reason,
+                                     size_t reason_len,
+                                     rheo_error **error);
+
+/** Acks each of an array of leases, frees their slots and fills `results`: `rheo_group_ack_many`. */
+rheo_status rheo_producer_ack_many(const rheo_producer *producer,
+                                   const rheo_lease *const *leases,
+                                   size_t leases_len,
+                                   rheo_results *results,
+                                   rheo_error **error);
+
+/** Acks every lease of a list, frees their slots and fills `results`: `rheo_group_ack_list`. */
+rheo_status rheo_producer_ack_list(const rheo_producer *producer,
+                                   const rheo_lease_list *leases,
+                                   rheo_results *results,
+                                   rheo_error **error);
+
+/** Acks the leases of an array of tokens, frees their slots and fills `results`: `rheo_group_ack_tokens`. */
+rheo_status rheo_producer_ack_tokens(const rheo_producer *producer,
+                                     const rheo_bytes *tokens,
+                                     size_t tokens_len,
+                                     rheo_results *results,
+                                     rheo_error **error);
+
+/**
+ * Frees the slots of leases that were settled without this producer, by an array of lease ids (`rheo_lease_id`), and
+ * writes how many of them it held (`freed` may be NULL).
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for a text that is no lease id; no slot is freed then.
+ */
+rheo_status rheo_producer_confirm(const rheo_producer *producer,
+                                  const rheo_bytes *lease_ids,
+                                  size_t lease_ids_len,
+                                  uint64_t *freed,
+                                  rheo_error **error);
+
+/** Writes how many leases it holds that are not settled. */
+rheo_status rheo_producer_inflight_count(const rheo_producer *producer, uint64_t *count, rheo_error **error);
+
+/**
+ * Gives no more leases, gives back at once what was fetched and handed to nobody, waits up to `timeout_ms`
+ * milliseconds (0 to ten years) for the rest to be settled, and writes whether all of it was. Renews meanwhile, and
+ * afterwards too.
+ *
+ * Statuses: `RHEO_ERROR_ALREADY_DRAINING` while another drain is pending.
+ */
+rheo_status rheo_producer_drain(const rheo_producer *producer, int64_t timeout_ms, bool *settled, rheo_error **error);
+
+/**
+ * Drains for up to `timeout_ms` milliseconds (0 to ten years), then makes available to others what was not settled:
+ * settling that is `RHEO_ERROR_STALE_LEASE` afterwards. Threads that wait for leases return promptly. Closing again is
+ * fine. The handle is still to be freed.
+ */
+rheo_status rheo_producer_close(const rheo_producer *producer, int64_t timeout_ms, rheo_error **error);
+
+/** Whether it gives no more leases: it was drained or closed, or ended by itself; false for NULL. */
+bool rheo_producer_is_stopped(const rheo_producer *producer);
+
+/** Closes a producer without waiting and frees it; NULL is fine. No other thread may be using it. */
+void rheo_producer_free(rheo_producer *producer);
+
+/* ====================================================================================================
+ * Work
+ *
+ * What a consumer's handler is given: leases, and what it says of each. The handler returns `RHEO_OK` to ack all of
+ * which it said nothing, and anything else to let those fail; so it sets an outcome only where it means another one:
+ *
+ *     static rheo_status handle(rheo_work *work, void *context) {
+ *         rheo_bytes payload = rheo_event_payload(rheo_work_event(work, 0));
+ *         if (payload.len == 0)
+ *             return rheo_work_reject(work, 0, RHEO_TEXT("empty"), NULL);
+ *         return store(context, payload) ? RHEO_OK : RHEO_ERROR_FAILED;
+ *     }
+ *
+ * Without `batch_size` there is one lease, at position 0. An outcome that is set again replaces the one before. What
+ * is said of a lease that was lost meanwhile counts for nothing.
+ * ==================================================================================================== */
+
+/**
+ * What a handler works on. It lives, with all that it shows, until the handler returns: copy what is to stay
+ * (`rheo_lease_clone`, `rheo_event_clone`). Until then any thread may read it, while no other sets outcomes.
+ */
+typedef struct rheo_work rheo_work;
+
+/** How many leases there are, at least one; 0 for NULL. */
+size_t rheo_work_len(const rheo_work *work);
+
+/**
+ * The lease at a position from 0; NULL beyond the end. It is not to be settled by the handler: that is what outcomes
+ * are for.
+ */
+const rheo_lease *rheo_work_lease(const rheo_work *work, size_t index);
+
+/** The event of the lease at a position from 0; NULL beyond the end. */
+const rheo_event *rheo_work_event(const rheo_work *work, size_t index);
+
+/**
+ * Whether it is in vain to go on: one of the leases is lost, the handler has had them for `max_lease_ms`, or the
+ * consumer was closed and its time is over. False for NULL.
+ */
+bool rheo_work_is_cancelled(const rheo_work *work);
+
+/**
+ * An interrupt that is fired when `rheo_work_is_cancelled` becomes true, for the handler's own waits. It belongs to
+ * the work. NULL for NULL.
+ */
+const rheo_interrupt *rheo_work_interrupt(const rheo_work *work);
+
+/**
+ * Says that the work on the lease at a position from 0 is done, also when the handler returns a failure.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for a position beyond the end; the same for the functions that follow.
+ */
+rheo_status rheo_work_ack(rheo_work *work, size_t index, rheo_error **error);
+
+/**
+ * Says that the delivery at a position from 0 is to be tried again after `*delay_ms` milliseconds (0 to ten years);
+ * NULL for `delay_ms`: the consumer's retry delay. When this was the attempt `max_attempts`, it becomes a dead letter.
+ */
+rheo_status rheo_work_retry(rheo_work *work,
+                            size_t index,
+                            const char *reason,
+                            size_t reason_len,
+                            const int64_t *delay_ms,
+                            rheo_error **error);
+
+/** Says that the delivery at a position from 0 is to become a dead letter. */
+rheo_status rheo_work_reject(rheo_work *work, size_t index, const char *reason, size_t reason_len, rheo_error **error);
+
+/**
+ * Says that the work on the delivery at a position from 0 failed: what becomes of it the consumer's `on_failure` says.
+ */
+rheo_status rheo_work_fail(rheo_work *work, size_t index, const char *reason, size_t reason_len, rheo_error **error);
+
+/**
+ * Says that the delivery at a position from 0 was not worked on: available to others at once, and the attempt does not
+ * count.
+ */
+rheo_status rheo_work_release(rheo_work *work, size_t index, rheo_error **error);
+
+/**
+ * Sets why the leases fail of which the handler says nothing when it returns something else than `RHEO_OK`; when not
+ * set, that it returned it.
+ */
+rheo_status rheo_work_set_reason(rheo_work *work, const char *reason, size_t reason_len, rheo_error **error);
+
+/* ====================================================================================================
+ * Consumer
+ *
+ * A producer with a pool of handlers: calls a function for the events of a group, on threads of its own, settles them
+ * by what the function says, renews their leases meanwhile, and waits without polling where the store notifies.
+ *
+ *     static rheo_status handle(rheo_work *work, void *context) {
+ *         rheo_bytes payload = rheo_event_payload(rheo_work_event(work, 0));
+ *         return send_invoice(context, payload) ? RHEO_OK : RHEO_ERROR_FAILED;
+ *     }
+ *
+ *     rheo_consumer *consumer;
+ *     rheo_group_consumer(billing, NULL, handle, mailer, NULL, &consumer, NULL);
+ *     ...
+ *     rheo_consumer_close(consumer, 30000, NULL);
+ *     rheo_consumer_free(consumer);
+ *
+ * Errors of the store never end a consumer: they are told to telemetry (`fetch.error`, `settle.error`) and tried again
+ * after a back-off. It ends by itself only when the instance is closed or poisoned, or the stream or the group is
+ * gone; then `rheo_consumer_wait` and telemetry (`consumer.stop`) say why.
+ *
+ * Two consumers on one group compete for its events, as a consumer and a producer do: do that only on purpose. A
+ * consumer does not work in a process that was forked off.
+ * ==================================================================================================== */
+
+/**
+ * Handles some work. `RHEO_OK` acks what it set no other outcome for; any other status, or any other number, fails it.
+ * `context` is what was given with it.
+ *
+ * It is called on the consumer's threads, with no lock held, by up to `concurrency` of them at once. It may call any
+ * function; the consumer's own `_drain`, `_close` and `_wait` do not wait then. It must return: no `longjmp`, no
+ * exception.
+ */
+typedef rheo_status (*rheo_handler)(rheo_work *work, void *context);
+
+/** Runs a handler for the events of a group. Any thread, any number at once. Keeps the instance open. */
+typedef struct rheo_consumer rheo_consumer;
+
+/**
+ * Starts a consumer; the caller frees it. `options`: NULL for the defaults: one handler at a time, one event each.
+ *
+ * `context` is passed to the handler and may be NULL. `free_context` is called with it, once, when the handler is not
+ * running and never will be any more: after the consumer was freed and the last handler has returned, on that thread;
+ * also when the start fails. NULL if there is nothing to free.
+ *
+ * Statuses: `RHEO_ERROR_STREAM_NOT_FOUND`, `RHEO_ERROR_GROUP_NOT_FOUND`, `RHEO_ERROR_INVALID_PARTITION`;
+ * `RHEO_ERROR_INVALID_ARGUMENT` for an option out of range, and for NULL as the handler; `RHEO_ERROR_FAILED` when the
+ * system gives no thread.
+ */
+rheo_status rheo_instance_consumer(const rheo_instance *instance,
+                                   const char *stream,
+                                   size_t stream_len,
+                                   const char *group,
+                                   size_t group_len,
+                                   const rheo_consumer_options *options,
+                                   rheo_handler handler,
+                                   void *context,
+                                   rheo_free_context free_context,
+                                   rheo_consumer **out,
+                                   rheo_error **error);
+
+/** The same by a group's handle: `rheo_instance_consumer`. */
+rheo_status rheo_group_consumer(const rheo_group *group,
+                                const rheo_consumer_options *options,
+                                rheo_handler handler,
+                                void *context,
+                                rheo_free_context free_context,
+                                rheo_consumer **out,
+                                rheo_error **error);
+
+/**
+ * Starts no more handlers, gives back at once what no handler has begun with, waits up to `timeout_ms` milliseconds
+ * (0 to ten years) for the handlers that run and their settles, and writes whether all is settled. Renews meanwhile.
+ *
+ * Statuses: `RHEO_ERROR_ALREADY_DRAINING` while another drain is pending.
+ */
+rheo_status rheo_consumer_drain(const rheo_consumer *consumer, int64_t timeout_ms, bool *settled, rheo_error **error);
+
+/**
+ * Drains for up to `timeout_ms` milliseconds (0 to ten years; 30,000 is usual), then fires the cancel signals of the
+ * handlers that still run and makes their events available to others: what these handlers say counts for nothing then.
+ * Closing again is fine. The handle is still to be freed.
+ *
+ * Called by a handler of this consumer it waits for nobody and takes nothing away: handlers that run finish.
+ */
+rheo_status rheo_consumer_close(const rheo_consumer *consumer, int64_t timeout_ms, rheo_error **error);
+
+/**
+ * Waits up to `timeout_ms` milliseconds (0 to ten years) until it has ended (it was drained or closed, or met an error
+ * that ends it) and all its handlers have returned; writes whether that is so.
+ *
+ * Statuses: once it has ended, the error that ended it by itself: `RHEO_ERROR_CLOSED`, `RHEO_ERROR_POISONED`,
+ * `RHEO_ERROR_STREAM_NOT_FOUND`, `RHEO_ERROR_GROUP_NOT_FOUND`.
+ */
+rheo_status rheo_consumer_wait(const rheo_consumer *consumer, int64_t timeout_ms, bool *ended, rheo_error **error);
+
+/** Whether it takes events: it was neither drained nor closed, and met no error that ends it. False for NULL. */
+bool rheo_consumer_is_running(const rheo_consumer *consumer);
+
+/** Writes how many leases it holds that are not settled. */
+rheo_status rheo_consumer_inflight_count(const rheo_consumer *consumer, uint64_t *count, rheo_error **error);
+
+/**
+ * Frees a consumer; NULL is fine. Handlers that run finish, on their threads, and their events are settled; no more
+ * are started. It does not wait for them: `rheo_consumer_close` does. A handler may free its own consumer.
+ */
+void rheo_consumer_free(rheo_consumer *consumer);
+
+/* ====================================================================================================
  * Options of a stream
  * ==================================================================================================== */
 
@@ -2113,6 +2542,198 @@ rheo_status rheo_fetch_options_set_interrupt(rheo_fetch_options *options,
 
 /** Frees options; NULL is fine. */
 void rheo_fetch_options_free(rheo_fetch_options *options);
+
+/* ====================================================================================================
+ * Options of a producer
+ * ==================================================================================================== */
+
+/** How a producer takes leases. One thread at a time; several may start producers with the same unchanging options. */
+typedef struct rheo_producer_options rheo_producer_options;
+
+/** Makes options with nothing set. The caller frees them. */
+rheo_status rheo_producer_options_new(rheo_producer_options **out, rheo_error **error);
+
+/**
+ * Sets one option by name: `max_demand`, `lease_ms`, `poll_ms`, `consumer_id`, `partitions` (`[0, 2]`), `on_failure`
+ * (`retry` or `reject`), `retry_delay` (milliseconds, or `exponential:FIRST_MS:MOST_MS`).
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name and for a value that does not parse;
+ * `RHEO_ERROR_INVALID_PARTITION` for a number that no partition has.
+ */
+rheo_status rheo_producer_options_set(rheo_producer_options *options,
+                                      const char *key,
+                                      size_t key_len,
+                                      const char *value,
+                                      size_t value_len,
+                                      rheo_error **error);
+
+/** Sets the most unsettled leases held at once: 1 to 10,000; the instance's `default_max_demand` when not set. */
+rheo_status rheo_producer_options_set_max_demand(rheo_producer_options *options,
+                                                 int64_t max_demand,
+                                                 rheo_error **error);
+
+/**
+ * Sets how long the leases last unless they are renewed, in milliseconds: 1 to ten years; the instance's
+ * `default_lease_ms` when not set. They are renewed when half of that is over.
+ */
+rheo_status rheo_producer_options_set_lease_ms(rheo_producer_options *options, int64_t lease_ms, rheo_error **error);
+
+/**
+ * Sets how often to look for work where the store does not notify, in milliseconds: 1 to ten years; 200 when not set.
+ */
+rheo_status rheo_producer_options_set_poll_ms(rheo_producer_options *options, int64_t poll_ms, rheo_error **error);
+
+/** Sets who takes the leases: 1 to 255 bytes without control characters; an id made for the instance when not set. */
+rheo_status rheo_producer_options_set_consumer_id(rheo_producer_options *options,
+                                                  const char *consumer_id,
+                                                  size_t consumer_id_len,
+                                                  rheo_error **error);
+
+/** Takes from these partitions only, a set that is copied and not empty; NULL with length 0: from all. */
+rheo_status rheo_producer_options_set_partitions(rheo_producer_options *options,
+                                                 const uint32_t *partitions,
+                                                 size_t partitions_len,
+                                                 rheo_error **error);
+
+/**
+ * Sets what `rheo_producer_fail` does: `RHEO_ON_FAILURE_RETRY` (when not set) or `RHEO_ON_FAILURE_REJECT`.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another number.
+ */
+rheo_status rheo_producer_options_set_on_failure(rheo_producer_options *options,
+                                                 rheo_on_failure on_failure,
+                                                 rheo_error **error);
+
+/**
+ * Sets how long a delivery waits for its next attempt where nobody says, in milliseconds: 0 to ten years. When not
+ * set, it is as `rheo_producer_options_set_retry_delay_exponential` with 100 and 5,000.
+ */
+rheo_status rheo_producer_options_set_retry_delay(rheo_producer_options *options, int64_t delay_ms, rheo_error **error);
+
+/**
+ * The same with a delay that grows: `first_ms` milliseconds after the first attempt, doubled after each further one, up
+ * to `most_ms`.
+ */
+rheo_status rheo_producer_options_set_retry_delay_exponential(rheo_producer_options *options,
+                                                              int64_t first_ms,
+                                                              int64_t most_ms,
+                                                              rheo_error **error);
+
+/** Frees options; NULL is fine. */
+void rheo_producer_options_free(rheo_producer_options *options);
+
+/* ====================================================================================================
+ * Options of a consumer
+ *
+ * Those of a producer, and how the handler is run.
+ * ==================================================================================================== */
+
+/**
+ * How a consumer runs its handler. One thread at a time; several may start consumers with the same unchanging options.
+ */
+typedef struct rheo_consumer_options rheo_consumer_options;
+
+/** Makes options with nothing set. The caller frees them. */
+rheo_status rheo_consumer_options_new(rheo_consumer_options **out, rheo_error **error);
+
+/**
+ * Sets one option by name: `concurrency`, `batch_size`, `batch_timeout_ms`, `max_lease_ms`, and those of
+ * `rheo_producer_options_set`.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another name and for a value that does not parse;
+ * `RHEO_ERROR_INVALID_PARTITION` for a number that no partition has.
+ */
+rheo_status rheo_consumer_options_set(rheo_consumer_options *options,
+                                      const char *key,
+                                      size_t key_len,
+                                      const char *value,
+                                      size_t value_len,
+                                      rheo_error **error);
+
+/** Sets how many handlers run at a time, each on a thread of its own: 1 (when not set) to 10,000. */
+rheo_status rheo_consumer_options_set_concurrency(rheo_consumer_options *options,
+                                                  int64_t concurrency,
+                                                  rheo_error **error);
+
+/** Sets the most events that the handler gets at once: 1 (when not set) to 10,000. */
+rheo_status rheo_consumer_options_set_batch_size(rheo_consumer_options *options,
+                                                 int64_t batch_size,
+                                                 rheo_error **error);
+
+/**
+ * Sets how long to wait for a batch to fill once it has its first event, in milliseconds: 0 (when not set: the handler
+ * gets what there is) to ten years.
+ */
+rheo_status rheo_consumer_options_set_batch_timeout_ms(rheo_consumer_options *options,
+                                                       int64_t batch_timeout_ms,
+                                                       rheo_error **error);
+
+/**
+ * Sets after how long the leases of a handler that does not return are no longer renewed and its cancel signal fires,
+ * in milliseconds: 0 (when not set: never) to ten years.
+ */
+rheo_status rheo_consumer_options_set_max_lease_ms(rheo_consumer_options *options,
+                                                   int64_t max_lease_ms,
+                                                   rheo_error **error);
+
+/**
+ * Sets the most unsettled leases held at once: 1 to 10,000, and at least `batch_size`. When not set it is the
+ * instance's `default_max_demand`, or what the handlers can hold (`concurrency` times `batch_size`) if that is more.
+ */
+rheo_status rheo_consumer_options_set_max_demand(rheo_consumer_options *options,
+                                                 int64_t max_demand,
+                                                 rheo_error **error);
+
+/**
+ * Sets how long the leases last unless they are renewed, in milliseconds: 1 to ten years; the instance's
+ * `default_lease_ms` when not set. They are renewed when half of that is over.
+ */
+rheo_status rheo_consumer_options_set_lease_ms(rheo_consumer_options *options, int64_t lease_ms, rheo_error **error);
+
+/**
+ * Sets how often to look for work where the store does not notify, in milliseconds: 1 to ten years; 200 when not set.
+ */
+rheo_status rheo_consumer_options_set_poll_ms(rheo_consumer_options *options, int64_t poll_ms, rheo_error **error);
+
+/** Sets who takes the leases: 1 to 255 bytes without control characters; an id made for the instance when not set. */
+rheo_status rheo_consumer_options_set_consumer_id(rheo_consumer_options *options,
+                                                  const char *consumer_id,
+                                                  size_t consumer_id_len,
+                                                  rheo_error **error);
+
+/** Takes from these partitions only, a set that is copied and not empty; NULL with length 0: from all. */
+rheo_status rheo_consumer_options_set_partitions(rheo_consumer_options *options,
+                                                 const uint32_t *partitions,
+                                                 size_t partitions_len,
+                                                 rheo_error **error);
+
+/**
+ * Sets what becomes of a delivery whose handler failed: `RHEO_ON_FAILURE_RETRY` (when not set) or
+ * `RHEO_ON_FAILURE_REJECT`.
+ *
+ * Statuses: `RHEO_ERROR_INVALID_ARGUMENT` for another number.
+ */
+rheo_status rheo_consumer_options_set_on_failure(rheo_consumer_options *options,
+                                                 rheo_on_failure on_failure,
+                                                 rheo_error **error);
+
+/**
+ * Sets how long a delivery waits for its next attempt where nobody says, in milliseconds: 0 to ten years. When not
+ * set, it is as `rheo_consumer_options_set_retry_delay_exponential` with 100 and 5,000.
+ */
+rheo_status rheo_consumer_options_set_retry_delay(rheo_consumer_options *options, int64_t delay_ms, rheo_error **error);
+
+/**
+ * The same with a delay that grows: `first_ms` milliseconds after the first attempt, doubled after each further one, up
+ * to `most_ms`.
+ */
+rheo_status rheo_consumer_options_set_retry_delay_exponential(rheo_consumer_options *options,
+                                                              int64_t first_ms,
+                                                              int64_t most_ms,
+                                                              rheo_error **error);
+
+/** Frees options; NULL is fine. */
+void rheo_consumer_options_free(rheo_consumer_options *options);
 
 /* ====================================================================================================
  * Interrupt

@@ -9,6 +9,10 @@
 //         db.ack(lease);
 //     }
 //
+// Or with a function that is called for each event, on threads of the consumer's own, until the consumer is destroyed:
+//
+//     rheo::consumer billing = db.consumer("orders", "billing", [](rheo::lease_view lease) { bill(lease.payload()); });
+//
 // What holds everywhere:
 //
 // - Whatever fails throws rheo::error. What a function may throw is what its comment in rheo.h lists as statuses.
@@ -17,8 +21,8 @@
 //   invalid_argument, what only reads it gives nothing, and as options it says nothing.
 // - A std::string_view, an event_view or a lease_view that a handle gives borrows from that handle: it is good until
 //   the handle is destroyed or refilled. clone() gives an event or a lease that stands by itself.
-// - Instances, streams, groups and interrupts may be used by any number of threads at once; that is what const means
-//   on their operations. Everything else is for one thread at a time, or for several that only read it.
+// - Instances, streams, groups, producers, consumers and interrupts may be used by any number of threads at once; that
+//   is what const means on their operations. Everything else is for one thread at a time, or for several that only read it.
 // - Options that are not set are the contract's defaults, and options with nothing set cost nothing. Times are
 //   microseconds, durations milliseconds, as std::chrono has them.
 // - Loops need not allocate: bind names once (instance::stream, instance::group), keep options, lists and results, and
@@ -124,6 +128,12 @@ enum class sync_policy : rheo_sync {
     never = RHEO_SYNC_NEVER,   ///< When the system sees fit, and when the instance is closed.
 };
 
+/// What becomes of a delivery whose handler failed.
+enum class on_failure : rheo_on_failure {
+    retry = RHEO_ON_FAILURE_RETRY,   ///< Another attempt after the retry delay, unless there have been max_attempts.
+    reject = RHEO_ON_FAILURE_REJECT, ///< A dead letter at once.
+};
+
 /// What a query orders by.
 enum class order_field : rheo_order_field {
     sequence = RHEO_ORDER_FIELD_SEQUENCE,   ///< The position in the partition.
@@ -155,6 +165,14 @@ enum class telemetry_name : rheo_telemetry_name {
     group_frontier = RHEO_TELEMETRY_GROUP_FRONTIER, ///< A partition's frontier.
     group_replay = RHEO_TELEMETRY_GROUP_REPLAY,     ///< Deliveries that a replay made available again.
     group_reset = RHEO_TELEMETRY_GROUP_RESET,       ///< A group was reset.
+    consumer_start = RHEO_TELEMETRY_CONSUMER_START, ///< A consumer was started.
+    consumer_stop = RHEO_TELEMETRY_CONSUMER_STOP,   ///< A consumer ended: it was closed, or the error ended it.
+    producer_start = RHEO_TELEMETRY_PRODUCER_START, ///< A producer was started.
+    producer_stop = RHEO_TELEMETRY_PRODUCER_STOP,   ///< A producer ended: it was closed, or the error ended it.
+    fetch_error = RHEO_TELEMETRY_FETCH_ERROR,       ///< A fetch of a consumer or producer failed.
+    settle_error = RHEO_TELEMETRY_SETTLE_ERROR,     ///< A settle of a consumer failed.
+    handler_error = RHEO_TELEMETRY_HANDLER_ERROR,   ///< A handler failed.
+    worker_crash = RHEO_TELEMETRY_WORKER_CRASH,     ///< A handler of a Rust program panicked.
 };
 
 /// The contract's name of a status, such as "stale_lease"; empty for a number that is none.
@@ -747,6 +765,32 @@ private:
     detail::owned<rheo_interrupt, rheo_interrupt_free> handle_;
 };
 
+/// Whether to stop: a view of an interrupt, or of the signal that a handler is given. Reads like std::stop_token, and
+/// ends waits. Good for as long as what it looks at: a handler's until the handler returns. As cheap as a pointer.
+class cancel {
+public:
+    /// One that never asks to stop.
+    cancel() noexcept = default;
+    /// Looks at an interrupt. One that was moved from could end nothing: it says so as a call of it does.
+    cancel(const interrupt &interrupt) : handle_(interrupt.handle()) {
+        if (handle_ == nullptr) {
+            interrupt.fire();
+        }
+    }
+    /// Looks at an interrupt of rheo.h.
+    explicit cancel(const rheo_interrupt *interrupt) noexcept : handle_(interrupt) {}
+
+    /// Whether it is in vain to go on.
+    bool stop_requested() const noexcept { return rheo_interrupt_is_fired(handle_); }
+    /// Whether that may ever be.
+    bool stop_possible() const noexcept { return handle_ != nullptr; }
+    /// For the functions of rheo.h.
+    const rheo_interrupt *handle() const noexcept { return handle_; }
+
+private:
+    const rheo_interrupt *handle_ = nullptr;
+};
+
 /// How to fetch.
 class fetch_options : public detail::builder<fetch_options, rheo_fetch_options, rheo_fetch_options_new,
                                              rheo_fetch_options_set, rheo_fetch_options_free> {
@@ -779,15 +823,127 @@ public:
     }
     fetch_options wait_ms(std::chrono::milliseconds duration) && { return std::move(wait_ms(duration)); }
 
-    /// What ends the wait early. Kept alive by these options.
-    fetch_options &interrupt(const rheo::interrupt &interrupt) & {
-        if (interrupt.handle() == nullptr) {
-            // One that was moved from would leave a wait that nothing ends: says so as a call of it does.
-            interrupt.fire();
-        }
-        return with(rheo_fetch_options_set_interrupt, interrupt.handle());
+    /// What ends the wait early: an interrupt, or a handler's cancel. Kept alive by these options.
+    fetch_options &interrupt(cancel interrupt) & { return with(rheo_fetch_options_set_interrupt, interrupt.handle()); }
+    fetch_options interrupt(cancel by) && { return std::move(interrupt(by)); }
+};
+
+namespace detail {
+
+/// The functions that set a producer's options.
+struct producer_setters {
+    using handle = rheo_producer_options;
+    static constexpr auto make = rheo_producer_options_new;
+    static constexpr auto set = rheo_producer_options_set;
+    static constexpr auto max_demand = rheo_producer_options_set_max_demand;
+    static constexpr auto lease_ms = rheo_producer_options_set_lease_ms;
+    static constexpr auto poll_ms = rheo_producer_options_set_poll_ms;
+    static constexpr auto consumer_id = rheo_producer_options_set_consumer_id;
+    static constexpr auto partitions = rheo_producer_options_set_partitions;
+    static constexpr auto on_failure = rheo_producer_options_set_on_failure;
+    static constexpr auto retry_delay = rheo_producer_options_set_retry_delay;
+    static constexpr auto retry_delay_exponential = rheo_producer_options_set_retry_delay_exponential;
+    static constexpr auto free = rheo_producer_options_free;
+};
+
+/// The functions that set a consumer's options.
+struct consumer_setters {
+    using handle = rheo_consumer_options;
+    static constexpr auto make = rheo_consumer_options_new;
+    static constexpr auto set = rheo_consumer_options_set;
+    static constexpr auto max_demand = rheo_consumer_options_set_max_demand;
+    static constexpr auto lease_ms = rheo_consumer_options_set_lease_ms;
+    static constexpr auto poll_ms = rheo_consumer_options_set_poll_ms;
+    static constexpr auto consumer_id = rheo_consumer_options_set_consumer_id;
+    static constexpr auto partitions = rheo_consumer_options_set_partitions;
+    static constexpr auto on_failure = rheo_consumer_options_set_on_failure;
+    static constexpr auto retry_delay = rheo_consumer_options_set_retry_delay;
+    static constexpr auto retry_delay_exponential = rheo_consumer_options_set_retry_delay_exponential;
+    static constexpr auto free = rheo_consumer_options_free;
+};
+
+/// How leases are taken, by a producer or a consumer.
+template <class Self, class Setters>
+class taking_options : public builder<Self, typename Setters::handle, Setters::make, Setters::set, Setters::free> {
+public:
+    /// At most so many unsettled leases at once, 1 to 10,000; the instance's default_max_demand when not set, of a
+    /// consumer at least what its handlers can hold.
+    Self &max_demand(std::int64_t max_demand) & { return this->with(Setters::max_demand, max_demand); }
+    Self max_demand(std::int64_t count) && { return std::move(max_demand(count)); }
+
+    /// How long the leases last unless they are renewed; the instance's default when not set.
+    Self &lease_ms(std::chrono::milliseconds lease_ms) & { return this->with(Setters::lease_ms, lease_ms.count()); }
+    Self lease_ms(std::chrono::milliseconds duration) && { return std::move(lease_ms(duration)); }
+
+    /// How often to look for work where the store does not notify; 200 ms when not set.
+    Self &poll_ms(std::chrono::milliseconds poll_ms) & { return this->with(Setters::poll_ms, poll_ms.count()); }
+    Self poll_ms(std::chrono::milliseconds duration) && { return std::move(poll_ms(duration)); }
+
+    /// Who takes the leases; an id made for the instance when not set.
+    Self &consumer_id(std::string_view consumer_id) & {
+        return this->with(Setters::consumer_id, consumer_id.data(), consumer_id.size());
     }
-    fetch_options interrupt(const rheo::interrupt &by) && { return std::move(interrupt(by)); }
+    Self consumer_id(std::string_view text) && { return std::move(consumer_id(text)); }
+
+    /// Only from these partitions.
+    Self &partitions(const partition_set &partitions) & {
+        return this->with(Setters::partitions, partitions.data(), partitions.size());
+    }
+    Self partitions(const partition_set &set) && { return std::move(partitions(set)); }
+
+    /// What becomes of a delivery that failed; another attempt when not set.
+    Self &on_failure(rheo::on_failure on_failure) & {
+        return this->with(Setters::on_failure, static_cast<rheo_on_failure>(on_failure));
+    }
+    Self on_failure(rheo::on_failure what) && { return std::move(on_failure(what)); }
+
+    /// How long a delivery waits for its next attempt where nobody says; 100 ms doubling to 5 s when not set.
+    Self &retry_delay(std::chrono::milliseconds delay) & { return this->with(Setters::retry_delay, delay.count()); }
+    Self retry_delay(std::chrono::milliseconds delay_ms) && { return std::move(retry_delay(delay_ms)); }
+
+    /// The same, doubling after each attempt from the first delay to the longest.
+    Self &retry_delay(std::chrono::milliseconds first, std::chrono::milliseconds most) & {
+        return this->with(Setters::retry_delay_exponential, first.count(), most.count());
+    }
+    Self retry_delay(std::chrono::milliseconds first_ms, std::chrono::milliseconds most_ms) && {
+        return std::move(retry_delay(first_ms, most_ms));
+    }
+};
+
+} // namespace detail
+
+/// How a producer takes leases.
+class producer_options : public detail::taking_options<producer_options, detail::producer_setters> {};
+
+/// How a consumer takes leases and runs its handler.
+class consumer_options : public detail::taking_options<consumer_options, detail::consumer_setters> {
+public:
+    /// So many handlers at a time, each on a thread of its own, 1 to 10,000; 1 when not set.
+    consumer_options &concurrency(std::int64_t concurrency) & {
+        return with(rheo_consumer_options_set_concurrency, concurrency);
+    }
+    consumer_options concurrency(std::int64_t count) && { return std::move(concurrency(count)); }
+
+    /// At most so many events at once, for handlers of rheo::work, 1 to 10,000; 1 when not set.
+    consumer_options &batch_size(std::int64_t batch_size) & {
+        return with(rheo_consumer_options_set_batch_size, batch_size);
+    }
+    consumer_options batch_size(std::int64_t count) && { return std::move(batch_size(count)); }
+
+    /// How long to wait for a batch to fill once it has its first event; not at all when not set.
+    consumer_options &batch_timeout_ms(std::chrono::milliseconds batch_timeout_ms) & {
+        return with(rheo_consumer_options_set_batch_timeout_ms, batch_timeout_ms.count());
+    }
+    consumer_options batch_timeout_ms(std::chrono::milliseconds duration) && {
+        return std::move(batch_timeout_ms(duration));
+    }
+
+    /// After how long the leases of a handler that does not return are no longer renewed and its cancel asks it to stop;
+    /// never when not set, or 0.
+    consumer_options &max_lease_ms(std::chrono::milliseconds max_lease_ms) & {
+        return with(rheo_consumer_options_set_max_lease_ms, max_lease_ms.count());
+    }
+    consumer_options max_lease_ms(std::chrono::milliseconds duration) && { return std::move(max_lease_ms(duration)); }
 };
 
 /// How to list dead letters.
@@ -1458,6 +1614,424 @@ private:
 
 } // namespace detail
 
+// ------------------------------------------------------------------------------------------ producers and consumers
+
+/// Turns demand into leases, renews them until they are settled, on a thread of the instance's own, and never holds more
+/// than max_demand of them. The head of a pipeline, whose stages settle:
+///
+///     rheo::producer producer = db.producer("orders", "billing");
+///     for (rheo::lease_view lease : producer) {
+///         bill(lease.payload());
+///         producer.ack(lease);
+///     }
+///
+/// The loop waits for events and ends when another thread drains or closes the producer. Settle through the producer:
+/// that frees the lease's slot, whatever it answered; for what is settled in another way there is confirm. Destroying it
+/// closes it without waiting: what was not settled is available to others at once. Keeps the instance open. Any thread.
+class producer {
+public:
+    /// Takes over a producer of rheo.h.
+    explicit producer(rheo_producer *owned) noexcept : handle_(owned) {}
+
+    /// At most so many leases; waits so long for the first. An empty list when none came, nothing at all once the
+    /// producer was drained or closed. Throws when the instance, the stream or the group is gone.
+    std::optional<lease_list> next(std::int64_t most, std::chrono::milliseconds timeout_ms, cancel until = {}) const {
+        lease_list leases;
+        return next_into(leases, most, timeout_ms, until) ? std::optional(std::move(leases)) : std::nullopt;
+    }
+    /// The same into a list that is filled again; false once the producer was drained or closed.
+    bool next_into(lease_list &leases, std::int64_t most, std::chrono::milliseconds timeout_ms,
+                   cancel until = {}) const {
+        bool stopped = false;
+        detail::call(rheo_producer_next, handle(), most, std::int64_t{timeout_ms.count()}, until.handle(),
+                     leases.to_fill(), &stopped);
+        return !stopped;
+    }
+
+    /// Ends a claim: the work is done.
+    void ack(lease_view lease) const { detail::call(rheo_producer_ack, handle(), lease.handle()); }
+    /// The same by token.
+    void ack(std::string_view token) const {
+        detail::call(rheo_producer_ack_token, handle(), token.data(), token.size());
+    }
+    /// Gives a delivery back for another attempt after a delay, the producer's own when not given.
+    void retry(lease_view lease, std::string_view reason = {},
+               std::optional<std::chrono::milliseconds> delay_ms = {}) const {
+        const std::int64_t delay = delay_ms.value_or(std::chrono::milliseconds()).count();
+        detail::call(rheo_producer_retry, handle(), lease.handle(), reason.data(), reason.size(),
+                     delay_ms ? &delay : nullptr);
+    }
+    /// The same by token.
+    void retry(std::string_view token, std::string_view reason = {},
+               std::optional<std::chrono::milliseconds> delay_ms = {}) const {
+        const std::int64_t delay = delay_ms.value_or(std::chrono::milliseconds()).count();
+        detail::call(rheo_producer_retry_token, handle(), token.data(), token.size(), reason.data(), reason.size(),
+                     delay_ms ? &delay : nullptr);
+    }
+    /// Makes a delivery a dead letter.
+    void reject(lease_view lease, std::string_view reason = {}) const {
+        detail::call(rheo_producer_reject, handle(), lease.handle(), reason.data(), reason.size());
+    }
+    /// The same by token.
+    void reject(std::string_view token, std::string_view reason = {}) const {
+        detail::call(rheo_producer_reject_token, handle(), token.data(), token.size(), reason.data(), reason.size());
+    }
+    /// Gives a delivery back unworked: available at once, and the attempt does not count.
+    void release(lease_view lease) const { detail::call(rheo_producer_release, handle(), lease.handle()); }
+    /// The same by token.
+    void release(std::string_view token) const {
+        detail::call(rheo_producer_release_token, handle(), token.data(), token.size());
+    }
+    /// Says that the work failed: retries or rejects, as producer_options::on_failure says.
+    void fail(lease_view lease, std::string_view reason = {}) const {
+        detail::call(rheo_producer_fail, handle(), lease.handle(), reason.data(), reason.size());
+    }
+    /// The same by token.
+    void fail(std::string_view token, std::string_view reason = {}) const {
+        detail::call(rheo_producer_fail_token, handle(), token.data(), token.size(), reason.data(), reason.size());
+    }
+    /// Acks many: see instance::ack_many.
+    results ack_many(const lease_set &leases) const {
+        results results;
+        ack_many_into(leases, results);
+        return results;
+    }
+    /// The same into results that are filled again.
+    void ack_many_into(const lease_set &leases, results &results) const {
+        if (leases.list() != nullptr) {
+            detail::call(rheo_producer_ack_list, handle(), leases.list(), results.to_fill());
+        } else if (!leases.tokens().empty()) {
+            detail::call(rheo_producer_ack_tokens, handle(), leases.tokens().data(), leases.tokens().size(),
+                         results.to_fill());
+        } else {
+            detail::call(rheo_producer_ack_many, handle(), leases.leases().data(), leases.leases().size(),
+                         results.to_fill());
+        }
+    }
+
+    /// Frees the slots of leases that were settled without this producer, by their lease ids; gives how many it held.
+    std::uint64_t confirm(const std::vector<std::string_view> &lease_ids) const {
+        std::vector<rheo_bytes> ids;
+        for (const std::string_view lease_id : lease_ids) {
+            ids.push_back(detail::to_bytes(lease_id));
+        }
+        return detail::get_count(rheo_producer_confirm, handle(), ids.data(), ids.size());
+    }
+    /// How many leases it holds that are not settled.
+    std::uint64_t inflight_count() const { return detail::get_count(rheo_producer_inflight_count, handle()); }
+    /// Gives no more leases, and waits so long for those that it gave to be settled; gives whether all were.
+    bool drain(std::chrono::milliseconds timeout_ms = std::chrono::seconds(30)) const {
+        bool settled = false;
+        detail::call(rheo_producer_drain, handle(), std::int64_t{timeout_ms.count()}, &settled);
+        return settled;
+    }
+    /// Drains for so long, then makes available to others what was not settled. Closing again does nothing.
+    void close(std::chrono::milliseconds timeout_ms = {}) const {
+        detail::call(rheo_producer_close, handle(), std::int64_t{timeout_ms.count()});
+    }
+    /// Whether it gives no more leases.
+    bool is_stopped() const noexcept { return rheo_producer_is_stopped(handle()); }
+
+    /// Takes one lease after the other, and waits for each as long as it takes.
+    class iterator {
+    public:
+        using iterator_category = std::input_iterator_tag; ///< Once, forwards.
+        using value_type = lease_view;                     ///< What it gives.
+        using difference_type = std::ptrdiff_t;            ///< As the standard wants.
+        using reference = lease_view;                      ///< Good until the iterator moves on.
+        using pointer = const lease_view *;                ///< Good until the iterator moves on.
+
+        /// The end.
+        iterator() noexcept = default;
+        /// Takes the first lease.
+        explicit iterator(const rheo_producer *producer)
+            : producer_(producer), leases_(std::make_shared<lease_list>()) {
+            ++*this;
+        }
+
+        reference operator*() const noexcept { return current_; } ///< The lease.
+        pointer operator->() const noexcept { return &current_; } ///< The lease.
+        /// Takes the next lease.
+        iterator &operator++() {
+            bool stopped = false;
+            do {
+                detail::call(rheo_producer_next, producer_, std::int64_t{1}, hour, nullptr, leases_->to_fill(),
+                             &stopped);
+            } while (!stopped && leases_->empty());
+            current_ = (*leases_)[0];
+            producer_ = stopped ? nullptr : producer_;
+            return *this;
+        }
+        /// Takes the next lease.
+        void operator++(int) { ++*this; }
+        /// Whether both are at the end, or neither is.
+        friend bool operator==(const iterator &a, const iterator &b) noexcept { return a.producer_ == b.producer_; }
+        /// The contrary.
+        friend bool operator!=(const iterator &a, const iterator &b) noexcept { return !(a == b); }
+
+    private:
+        static constexpr std::int64_t hour = 3'600'000;
+
+        const rheo_producer *producer_ = nullptr;
+        std::shared_ptr<lease_list> leases_;
+        lease_view current_;
+    };
+
+    iterator begin() const { return iterator(handle()); } ///< The next lease.
+    iterator end() const noexcept { return iterator(); }  ///< When it was drained or closed.
+
+    /// For the functions of rheo.h.
+    const rheo_producer *handle() const noexcept { return handle_.get(); }
+
+private:
+    detail::owned<rheo_producer, rheo_producer_free> handle_;
+};
+
+/// What a handler says of an event.
+class outcome {
+public:
+    /// Done.
+    static outcome ack() noexcept { return outcome(kind::ack); }
+    /// Another attempt after a delay, the consumer's own when not given; a dead letter after max_attempts. At most 1 KiB
+    /// of a reason is kept, here and in what follows.
+    static outcome retry(std::string reason = {}, std::optional<std::chrono::milliseconds> delay_ms = {}) noexcept {
+        return outcome(kind::retry, std::move(reason), delay_ms);
+    }
+    /// A dead letter.
+    static outcome reject(std::string reason = {}) noexcept { return outcome(kind::reject, std::move(reason)); }
+    /// The work failed, as if the handler had thrown: consumer_options::on_failure says what becomes of it.
+    static outcome fail(std::string reason = {}) noexcept { return outcome(kind::fail, std::move(reason)); }
+    /// Not worked on: available to others at once, and the attempt does not count.
+    static outcome release() noexcept { return outcome(kind::release); }
+
+private:
+    friend class work;
+
+    enum class kind { ack, retry, reject, fail, release };
+
+    explicit outcome(kind kind, std::string reason = {},
+                     std::optional<std::chrono::milliseconds> delay_ms = {}) noexcept
+        : kind_(kind), reason_(std::move(reason)), delay_ms_(delay_ms) {}
+
+    kind kind_;
+    std::string reason_;
+    std::optional<std::chrono::milliseconds> delay_ms_;
+};
+
+/// What a handler of batches works on: a range of lease_view, good until the handler returns, and what it says of each.
+/// What it says nothing of is acked when it returns, and fails when it throws.
+class work {
+public:
+    /// Looks at what a handler of rheo.h is given.
+    explicit work(rheo_work *work) noexcept : handle_(work) {}
+
+    /// Goes over the leases.
+    class const_iterator {
+    public:
+        using iterator_category = std::input_iterator_tag; ///< As values are given; it can be used again all the same.
+        using value_type = lease_view;                     ///< What it gives.
+        using difference_type = std::ptrdiff_t;            ///< As the standard wants.
+        using reference = lease_view;                      ///< A view is as cheap as a reference.
+        using pointer = void;                              ///< There is none.
+
+        const_iterator(const rheo_work *work, std::size_t at) noexcept : work_(work), at_(at) {} ///< There.
+
+        reference operator*() const noexcept { return lease_view(rheo_work_lease(work_, at_)); } ///< What is here.
+        /// Goes on.
+        const_iterator &operator++() noexcept { return ++at_, *this; }
+        /// Goes on.
+        const_iterator operator++(int) noexcept { return {work_, at_++}; }
+        /// Whether both are at the same place.
+        friend bool operator==(const_iterator a, const_iterator b) noexcept { return a.at_ == b.at_; }
+        /// The contrary.
+        friend bool operator!=(const_iterator a, const_iterator b) noexcept { return a.at_ != b.at_; }
+
+    private:
+        const rheo_work *work_;
+        std::size_t at_;
+    };
+
+    /// How many leases, at least one.
+    std::size_t size() const noexcept { return rheo_work_len(handle_); }
+    /// The lease at this place, from 0 to size() − 1.
+    lease_view operator[](std::size_t index) const noexcept { return lease_view(rheo_work_lease(handle_, index)); }
+    const_iterator begin() const noexcept { return {handle_, 0}; }    ///< The first.
+    const_iterator end() const noexcept { return {handle_, size()}; } ///< Behind the last.
+    /// Asks to stop when one of the leases is lost, after max_lease_ms, and when the consumer is closed and its time is
+    /// over.
+    rheo::cancel cancel() const noexcept { return rheo::cancel(rheo_work_interrupt(handle_)); }
+
+    /// Says what becomes of the lease at this place. Said again, it replaces what was said before. Throws
+    /// invalid_argument for a place beyond the end and for a delay below 0 or above ten years.
+    void set(std::size_t index, const outcome &outcome) {
+        const std::string &reason = outcome.reason_;
+        switch (outcome.kind_) {
+        case outcome::kind::ack:
+            return detail::call(rheo_work_ack, handle_, index);
+        case outcome::kind::retry: {
+            const std::int64_t delay = outcome.delay_ms_.value_or(std::chrono::milliseconds()).count();
+            return detail::call(rheo_work_retry, handle_, index, reason.data(), reason.size(),
+                                outcome.delay_ms_ ? &delay : nullptr);
+        }
+        case outcome::kind::reject:
+            return detail::call(rheo_work_reject, handle_, index, reason.data(), reason.size());
+        case outcome::kind::fail:
+            return detail::call(rheo_work_fail, handle_, index, reason.data(), reason.size());
+        case outcome::kind::release:
+            return detail::call(rheo_work_release, handle_, index);
+        }
+    }
+
+    /// For the functions of rheo.h.
+    rheo_work *handle() const noexcept { return handle_; }
+
+private:
+    rheo_work *handle_;
+};
+
+namespace detail {
+
+/// How a handler of C++ is called from rheo.h.
+template <class Handler>
+struct handling {
+    /// Whether it wants to know when to stop.
+    static constexpr bool takes_cancel = std::is_invocable_v<Handler &, lease_view, cancel>;
+    /// Whether it takes one lease, not a batch.
+    static constexpr bool takes_one = takes_cancel || std::is_invocable_v<Handler &, lease_view>;
+    static_assert(takes_one || std::is_invocable_v<Handler &, work &>,
+                  "a handler takes a rheo::lease_view, and a rheo::cancel if it likes, or a rheo::work &");
+
+    /// Handles what there is; what is thrown is a failure, and goes no further.
+    static rheo_status handle(rheo_work *given, void *context) noexcept {
+        Handler &handler = *static_cast<Handler *>(context);
+        work work(given);
+        if constexpr (takes_one) {
+            for (std::size_t index = 0; index != work.size(); ++index) {
+                try_to(
+                    [&] { handle_one(handler, work, index); },
+                    [&](std::string_view why) { (void)rheo_work_fail(given, index, why.data(), why.size(), nullptr); });
+            }
+            return RHEO_OK;
+        } else {
+            static_assert(std::is_void_v<std::invoke_result_t<Handler &, rheo::work &>>,
+                          "a handler of a rheo::work & says its outcomes by work::set, and returns nothing");
+            rheo_status status = RHEO_OK;
+            try_to([&] { std::invoke(handler, work); },
+                   [&](std::string_view why) {
+                       (void)rheo_work_set_reason(given, why.data(), why.size(), nullptr);
+                       status = RHEO_ERROR_FAILED;
+                   });
+            return status;
+        }
+    }
+
+    /// Destroys the handler.
+    static void forget(void *context) noexcept { delete static_cast<Handler *>(context); }
+
+private:
+    static void handle_one(Handler &handler, work &work, std::size_t index) {
+        const auto call = [&]() -> decltype(auto) {
+            if constexpr (takes_cancel) {
+                return std::invoke(handler, work[index], work.cancel());
+            } else {
+                return std::invoke(handler, work[index]);
+            }
+        };
+        using result = decltype(call());
+        static_assert(std::is_void_v<result> || std::is_convertible_v<result, outcome>,
+                      "a handler returns a rheo::outcome, or nothing for an ack");
+        if constexpr (std::is_void_v<result>) {
+            call();
+        } else {
+            work.set(index, call());
+        }
+    }
+
+    template <class Action, class Failed>
+    static void try_to(const Action &action, const Failed &failed) noexcept {
+        try {
+            action();
+        } catch (const std::exception &exception) {
+            failed(exception.what());
+        } catch (...) {
+            failed("the handler threw something that is no std::exception");
+        }
+    }
+};
+
+/// Starts a consumer by a function of rheo.h. The handler is destroyed by it, also when the start fails.
+template <class Handler, class Function, class... Arguments>
+rheo_consumer *start_consumer(Handler &&handler, Function function, Arguments... arguments) {
+    using kept = std::decay_t<Handler>;
+    auto context = std::make_unique<kept>(std::forward<Handler>(handler));
+    return make<rheo_consumer>(function, arguments..., &handling<kept>::handle, static_cast<void *>(context.release()),
+                               &handling<kept>::forget);
+}
+
+/// How a consumer ends that is destroyed.
+struct consumer_closer {
+    /// Lets no handler run any more, and frees it.
+    void operator()(rheo_consumer *consumer) const noexcept {
+        constexpr std::int64_t handlers_get = 30'000;
+        constexpr std::int64_t ten_years = 315'360'000'000;
+        bool ended = false;
+        (void)rheo_consumer_close(consumer, handlers_get, nullptr);
+        (void)rheo_consumer_wait(consumer, ten_years, &ended, nullptr);
+        rheo_consumer_free(consumer);
+    }
+};
+
+} // namespace detail
+
+/// Calls a handler for the events of a group, on threads of its own, and settles them by what the handler says. Started
+/// by instance::consumer or group::consumer, with a function object that takes
+///
+/// - a lease_view, and a rheo::cancel if it likes, and returns an outcome or nothing, which is an ack; or
+/// - a work &, which is a batch of leases, and returns nothing: it says by work::set what is not to be acked.
+///
+/// A handler that throws has failed: the text of the exception is the reason. It is called by up to `concurrency`
+/// threads at once, may call anything, and may close its own consumer. Two consumers on one group compete for its
+/// events: do that only on purpose.
+///
+/// Destroying a consumer ends it as std::jthread does its thread, so that a handler may refer to what outlives the
+/// consumer: no further handler is started, what no handler has begun with is given back at once, and the destructor
+/// waits until those that run have returned. After 30 s their cancel asks them to stop, and what they say counts for
+/// nothing then. (Destroyed by its own handler it does not wait.) Keeps the instance open. Any thread.
+class consumer {
+public:
+    /// Takes over a consumer of rheo.h.
+    explicit consumer(rheo_consumer *owned) noexcept : handle_(owned) {}
+
+    /// Starts no more handlers, gives back what none has begun with, and waits so long for those that run; gives whether
+    /// all is settled.
+    bool drain(std::chrono::milliseconds timeout_ms = std::chrono::seconds(30)) const {
+        bool settled = false;
+        detail::call(rheo_consumer_drain, handle(), std::int64_t{timeout_ms.count()}, &settled);
+        return settled;
+    }
+    /// Drains for so long, then asks the handlers that still run to stop and makes their events available to others.
+    /// Closing again does nothing.
+    void close(std::chrono::milliseconds timeout_ms = std::chrono::seconds(30)) const {
+        detail::call(rheo_consumer_close, handle(), std::int64_t{timeout_ms.count()});
+    }
+    /// Waits so long until it has ended and all its handlers have returned; gives whether that is so. Throws the error
+    /// that ended it by itself: closed, poisoned, stream_not_found, group_not_found.
+    bool wait(std::chrono::milliseconds timeout_ms) const {
+        bool ended = false;
+        detail::call(rheo_consumer_wait, handle(), std::int64_t{timeout_ms.count()}, &ended);
+        return ended;
+    }
+    /// Whether it takes events.
+    bool is_running() const noexcept { return rheo_consumer_is_running(handle()); }
+    /// How many leases it holds that are not settled.
+    std::uint64_t inflight_count() const { return detail::get_count(rheo_consumer_inflight_count, handle()); }
+    /// For the functions of rheo.h.
+    const rheo_consumer *handle() const noexcept { return handle_.get(); }
+
+private:
+    std::unique_ptr<rheo_consumer, detail::consumer_closer> handle_;
+};
+
 // ------------------------------------------------------------------------------------------------------ inspection
 
 /// A group's progress in one partition: `frontier`, `high_watermark`, `lag`, `partition`.
@@ -1736,6 +2310,16 @@ public:
     void fetch_into(const fetch_options &options, lease_list &leases) const {
         detail::call(rheo_group_fetch, handle(), options.handle(), leases.to_fill());
     }
+    /// See instance::producer.
+    rheo::producer producer(const producer_options &options = {}) const {
+        return rheo::producer(detail::make<rheo_producer>(rheo_group_producer, handle(), options.handle()));
+    }
+    /// See instance::consumer.
+    template <class Handler>
+    rheo::consumer consumer(Handler &&handler, const consumer_options &options = {}) const {
+        return rheo::consumer(detail::start_consumer(std::forward<Handler>(handler), rheo_group_consumer,
+                                                     this->handle(), options.handle()));
+    }
     /// See instance::lag.
     rheo::lag lag(const partition_set &partitions = partition_set::all()) const {
         return detail::get_lag(rheo_group_lag, handle(), partitions.data(), partitions.size());
@@ -1925,6 +2509,21 @@ public:
                     lease_list &leases) const {
         detail::call(rheo_instance_fetch, handle(), stream.data(), stream.size(), group.data(), group.size(),
                      options.handle(), leases.to_fill());
+    }
+
+    /// Starts a producer: what turns demand into leases.
+    rheo::producer producer(std::string_view stream, std::string_view group,
+                            const producer_options &options = {}) const {
+        return rheo::producer(detail::make<rheo_producer>(rheo_instance_producer, handle(), stream.data(),
+                                                          stream.size(), group.data(), group.size(), options.handle()));
+    }
+    /// Starts a consumer: what calls a handler for each event, or for batches of them. See rheo::consumer.
+    template <class Handler>
+    rheo::consumer consumer(std::string_view stream, std::string_view group, Handler &&handler,
+                            const consumer_options &options = {}) const {
+        return rheo::consumer(detail::start_consumer(std::forward<Handler>(handler), rheo_instance_consumer,
+                                                     this->handle(), stream.data(), stream.size(), group.data(),
+                                                     group.size(), options.handle()));
     }
 
     /// Frontier, high watermark and lag.

@@ -42,7 +42,12 @@ build() {
 # Builds one program and runs it.
 check_program() {
     local program=$programs/${1//\//-}
-    build "$program" "$1" && timeout 300 "$program"
+    build "$program" "$1" || return 1
+    if [[ $1 == examples/* ]]; then
+        scripts/run_example.sh "$program" "$1"
+    else
+        timeout 300 "$program"
+    fi
 }
 
 # Builds the two of the demo and lets it tell its story.

@@ -11,7 +11,7 @@ library=${1:?usage: scripts/check_symbols.sh LIBRARY [--write]}
 export LC_ALL=C
 list=include/rheo.symbols
 exported=$(nm -D --defined-only "$library" | awk '{ print $NF }' | sort)
-declared=$("${CC:-cc}" -E -P include/rheo.h | grep -oE '\brheo_[a-z0-9_]+ ?\(' | tr -d ' (' | sort -u)
+declared=$("${CC:-cc}" -E -P include/rheo.h | sed -nE 's/.*\b(rheo_[a-z0-9_]+) ?\([^*].*/\1/p' | sort -u)
 [[ -n $declared ]] || fail 'rheo.h declares no function'
 if ! difference=$(diff <(printf '%s\n' "$declared") <(printf '%s\n' "$exported")); then
     fail "rheo.h (<) and the exports of $library (>) differ:

@@ -101,6 +101,7 @@ after=build stage scenarios-c-journal \
     python3 tests/conformance/run_c_abi.py --library "$debug/librheo.so" --backend 'journal:{place}/{number}?sync=never'
 after=build stage programs scripts/check_programs.sh
 after=build-shipped stage bench-builds scripts/compile.sh build/bench/abi release bench/abi.c
+after=build-shipped stage bench-consumers-builds scripts/compile.sh build/bench/consumers release bench/consumers.c
 after=build-shipped stage install scripts/check_install.sh
 stage dist scripts/check_dist.sh
 after=build-shipped stage examples scripts/check_examples.sh

@@ -69,6 +69,24 @@ impl fmt::Debug for LeaseId {
     }
 }
 
+/// # Errors
+/// `invalid_argument` for what is not 32 hexadecimal digits.
+impl FromStr for LeaseId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<LeaseId> {
+        let is_hexadecimal = text.len() == LeaseId::TEXT_LEN && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        u128::from_str_radix(text, 16)
+            .ok()
+            .filter(|_| is_hexadecimal)
+            .map(|bits| LeaseId::from_bytes(bits.to_be_bytes()))
+            .ok_or_else(|| {
+                let shown: String = text.chars().take(80).collect();
+                Error::invalid(format!("{shown:?} is no lease id; it has 32 hexadecimal digits"))
+            })
+    }
+}
+
 /// What the leases of one fetch have in common: whose they are. Shared, so that a lease costs one reference
 /// count instead of three.
 pub struct LeaseContext {
@@ -397,6 +415,17 @@ mod tests {
             assert_eq!(read.lease_id(), token.lease_id());
             assert_eq!(read.receipt(), token.receipt());
             assert_eq!(read.lease_ms(), 30_000);
+        }
+    }
+
+    #[test]
+    fn ids_survive_text() {
+        let id = LeaseId::random();
+        assert_eq!(id.to_string().parse::<LeaseId>().unwrap(), id);
+        assert_eq!(id.to_string().to_uppercase().parse::<LeaseId>().unwrap(), id);
+        for bad in ["", "+00000000000000000000000000000001", "0000000000000000000000000000000g", "00", &"0".repeat(33)]
+        {
+            assert!(bad.parse::<LeaseId>().is_err(), "{bad}");
         }
     }
 

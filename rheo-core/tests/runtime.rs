@@ -22,7 +22,12 @@ fn a_producer_never_holds_more_than_it_may() {
     db.ack(&held[1]).unwrap();
     assert_eq!(producer.inflight_count().unwrap(), 2);
     assert_eq!(producer.confirm(&[held[1].lease_id(), held[0].lease_id()]).unwrap(), 1);
-    assert_eq!(leases(producer.next(10, 0, None).unwrap()).len(), 2);
+    let mut refilled = held;
+    assert!(producer.next_into(10, 0, None, &mut refilled).unwrap());
+    assert_eq!(refilled.len(), 2);
+    producer.close(0).unwrap();
+    assert!(!producer.next_into(10, 0, None, &mut refilled).unwrap());
+    assert!(refilled.is_empty());
     drop(producer);
     // What was not settled is there again.
     assert_eq!(db.fetch("s", "g", &FetchOptions::new()).unwrap().len(), 8);
@@ -115,6 +120,20 @@ fn waiting_ends_by_an_append_an_interrupt_a_drain_and_the_time() {
     });
     let producer = Producer::start(&group(&db), &ProducerOptions::new()).unwrap();
     assert!(matches!(producer.next(1, 1, None).unwrap(), Next::Nothing { .. }));
+}
+
+#[test]
+fn waiting_ends_by_closing_the_instance_and_says_so() {
+    // Often, as the close comes now before the wait, now during it.
+    for _ in 0..100 {
+        let db = opened("memory:", OpenOptions::new());
+        let producer = Producer::start(&group(&db), &ProducerOptions::new()).unwrap();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| producer.next(1, SOON, None));
+            db.close().unwrap();
+            assert_eq!(waiter.join().unwrap().unwrap_err().code(), ErrorCode::Closed);
+        });
+    }
 }
 
 #[test]
@@ -350,6 +369,7 @@ fn a_handler_may_close_its_consumer() {
             let own = own.lock().unwrap().clone().unwrap();
             own.close(SOON).unwrap();
             assert!(!own.drain(SOON).unwrap());
+            assert!(!own.wait(SOON).unwrap());
             Outcome::Ack
         }
     })

@@ -17,6 +17,8 @@ mod boundary;
 pub mod append_options;
 pub mod batch;
 pub mod capabilities;
+pub mod consumer;
+pub mod consumer_options;
 pub mod dead_letter;
 pub mod dead_letter_options;
 pub mod error;
@@ -33,6 +35,8 @@ pub mod lease;
 pub mod library;
 pub mod name_list;
 pub mod options;
+pub mod producer;
+pub mod producer_options;
 pub mod query;
 pub mod replay_options;
 pub mod reset_options;
@@ -45,6 +49,7 @@ pub mod telemetry;
 pub mod trim_options;
 pub mod update_options;
 pub mod values;
+pub mod work;
 
 #[cfg(test)]
 mod tests;

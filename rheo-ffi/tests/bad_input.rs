@@ -8,6 +8,8 @@ mod generator;
 use rheo::c::append_options::*;
 use rheo::c::batch::*;
 use rheo::c::capabilities::*;
+use rheo::c::consumer::*;
+use rheo::c::consumer_options::*;
 use rheo::c::dead_letter::*;
 use rheo::c::dead_letter_options::*;
 use rheo::c::error::*;
@@ -24,6 +26,8 @@ use rheo::c::lease::*;
 use rheo::c::library::*;
 use rheo::c::name_list::*;
 use rheo::c::options::*;
+use rheo::c::producer::*;
+use rheo::c::producer_options::*;
 use rheo::c::query::*;
 use rheo::c::replay_options::*;
 use rheo::c::reset_options::*;
@@ -36,7 +40,10 @@ use rheo::c::telemetry::*;
 use rheo::c::trim_options::*;
 use rheo::c::update_options::*;
 use rheo::c::values::*;
-use rheo_core::{ErrorCode, TelemetryEvent, TelemetryName};
+use rheo::c::work::*;
+use rheo_core::{
+    Append, ErrorCode, FetchOptions, GroupOptions, Interrupt, OpenOptions, StreamOptions, TelemetryEvent, TelemetryName,
+};
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
@@ -152,6 +159,8 @@ handles! {
     rheo_append_options: rheo_append_options_free, |_, out| rheo_append_options_new(out, NO_ERROR);
     rheo_trim_options: rheo_trim_options_free, |_, out| rheo_trim_options_new(out, NO_ERROR);
     rheo_fetch_options: rheo_fetch_options_free, |_, out| rheo_fetch_options_new(out, NO_ERROR);
+    rheo_producer_options: rheo_producer_options_free, |_, out| rheo_producer_options_new(out, NO_ERROR);
+    rheo_consumer_options: rheo_consumer_options_free, |_, out| rheo_consumer_options_new(out, NO_ERROR);
     rheo_dead_letter_options: rheo_dead_letter_options_free, |_, out| rheo_dead_letter_options_new(out, NO_ERROR);
     rheo_replay_options: rheo_replay_options_free, |_, out| rheo_replay_options_new(out, NO_ERROR);
     rheo_reset_options: rheo_reset_options_free, |_, out| rheo_reset_options_new(out, NO_ERROR);
@@ -165,6 +174,12 @@ handles! {
     rheo_capabilities: rheo_capabilities_free, |call, out| rheo_instance_capabilities(call.instance, out, NO_ERROR);
     rheo_stream: rheo_stream_free, |call, out| rheo_instance_stream(call.instance, NAME, 1, out, NO_ERROR);
     rheo_group: rheo_group_free, |call, out| rheo_instance_group(call.instance, NAME, 1, NAME, 1, out, NO_ERROR);
+    rheo_producer: rheo_producer_free,
+        |call, out| rheo_instance_producer(call.instance, NAME, 1, NAME, 1, ptr::null(), out, NO_ERROR);
+    rheo_consumer: rheo_consumer_free, |call, out| {
+        let (options, context) = (ptr::null(), ptr::null_mut());
+        rheo_instance_consumer(call.instance, NAME, 1, NAME, 1, options, Some(handle), context, None, out, NO_ERROR)
+    };
     rheo_name_list: rheo_name_list_free, |call, out| rheo_instance_list_streams(call.instance, out, NO_ERROR);
     rheo_stream_info: rheo_stream_info_free,
         |call, out| rheo_instance_stream_info(call.instance, NAME, 1, out, NO_ERROR);
@@ -239,6 +254,32 @@ impl Argument for *const rheo_telemetry_event<'static> {
             duration: None,
             error: None,
         }))
+    }
+}
+
+/// Some work with two leases, which are of another instance.
+impl Argument for *mut rheo_work {
+    fn make(call: &mut Call<'_>) -> *mut rheo_work {
+        if call.kind() == Kind::Null {
+            return ptr::null_mut();
+        }
+        let db = rheo_core::open("memory:", OpenOptions::new()).unwrap();
+        db.create_stream("s", StreamOptions::default()).unwrap();
+        db.create_group("s", "s", &GroupOptions::default()).unwrap();
+        for _ in 0..2 {
+            db.append("s", &Append::bytes(b"s")).unwrap();
+        }
+        let leases = call.keep(db.fetch("s", "s", &FetchOptions::new()).unwrap());
+        let work = call.keep(rheo_work::default());
+        // SAFETY: both are kept until the call is over.
+        unsafe { (*work).begin(&*leases, &Interrupt::new()) };
+        work
+    }
+}
+
+impl Argument for *const rheo_work {
+    fn make(call: &mut Call<'_>) -> *const rheo_work {
+        <*mut rheo_work>::make(call)
     }
 }
 
@@ -331,6 +372,7 @@ values! {
     *mut c_void: NAME.cast_mut().cast(), ptr::null_mut(), BAD_TEXT.cast_mut().cast(), NAME.cast_mut().cast();
     rheo_telemetry_hook: Some(hear), None, Some(hear), Some(hear);
     rheo_free_context: Some(forget), None, Some(forget), Some(forget);
+    rheo_handler: Some(handle), None, Some(handle), Some(handle);
     *const c_void: NAME.cast(), ptr::null(), BAD_TEXT.cast(), NAME.cast();
     *const u32: [0].as_ptr(), ptr::null(), BAD_PARTITIONS.as_ptr(), [0].as_ptr();
     *const i64: &1000, ptr::null(), &-1, &i64::MAX;
@@ -345,6 +387,11 @@ values! {
 
 unsafe extern "C" fn hear(event: *const rheo_telemetry_event<'_>, _context: *mut c_void) {
     assert!(!event.is_null());
+}
+
+unsafe extern "C" fn handle(work: *mut rheo_work, _context: *mut c_void) -> rheo_status {
+    assert!(!work.is_null());
+    RHEO_OK
 }
 
 unsafe extern "C" fn forget(_context: *mut c_void) {}
@@ -444,6 +491,7 @@ function! { A B C D E F G }
 function! { A B C D E F G H }
 function! { A B C D E F G H I }
 function! { A B C D E F G H I J }
+function! { A B C D E F G H I J K }
 
 /// Calls one function with arguments that are made for it.
 type Caller = fn(&mut Call<'_>) -> Answer;
@@ -618,6 +666,47 @@ functions! {
     rheo_group_release_tokens(_, _, _, _, _);
     rheo_group_renew_tokens(_, _, _, _, _, _);
     rheo_group_free(_);
+    rheo_instance_producer(_, _, _, _, _, _, _, _);
+    rheo_group_producer(_, _, _, _);
+    rheo_producer_next(_, _, _, _, _, _, _);
+    rheo_producer_ack(_, _, _);
+    rheo_producer_retry(_, _, _, _, _, _);
+    rheo_producer_reject(_, _, _, _, _);
+    rheo_producer_release(_, _, _);
+    rheo_producer_fail(_, _, _, _, _);
+    rheo_producer_ack_token(_, _, _, _);
+    rheo_producer_retry_token(_, _, _, _, _, _, _);
+    rheo_producer_reject_token(_, _, _, _, _, _);
+    rheo_producer_release_token(_, _, _, _);
+    rheo_producer_fail_token(_, _, _, _, _, _);
+    rheo_producer_ack_many(_, _, _, _, _);
+    rheo_producer_ack_list(_, _, _, _);
+    rheo_producer_ack_tokens(_, _, _, _, _);
+    rheo_producer_confirm(_, _, _, _, _);
+    rheo_producer_inflight_count(_, _, _);
+    rheo_producer_drain(_, _, _, _);
+    rheo_producer_close(_, _, _);
+    rheo_producer_is_stopped(_);
+    rheo_producer_free(_);
+    rheo_work_len(_);
+    rheo_work_lease(_, _);
+    rheo_work_event(_, _);
+    rheo_work_is_cancelled(_);
+    rheo_work_interrupt(_);
+    rheo_work_ack(_, _, _);
+    rheo_work_retry(_, _, _, _, _, _);
+    rheo_work_reject(_, _, _, _, _);
+    rheo_work_fail(_, _, _, _, _);
+    rheo_work_release(_, _, _);
+    rheo_work_set_reason(_, _, _, _);
+    rheo_instance_consumer(_, _, _, _, _, _, _, _, _, _, _);
+    rheo_group_consumer(_, _, _, _, _, _, _);
+    rheo_consumer_drain(_, _, _, _);
+    rheo_consumer_close(_, _, _);
+    rheo_consumer_wait(_, _, _, _);
+    rheo_consumer_is_running(_);
+    rheo_consumer_inflight_count(_, _, _);
+    rheo_consumer_free(_);
     rheo_stream_options_new(_, _);
     rheo_stream_options_set(_, _, _, _, _, _);
     rheo_stream_options_set_partition_count(_, _, _);
@@ -680,6 +769,32 @@ functions! {
     rheo_fetch_options_set_wait_ms(_, _, _);
     rheo_fetch_options_set_interrupt(_, _, _);
     rheo_fetch_options_free(_);
+    rheo_producer_options_new(_, _);
+    rheo_producer_options_set(_, _, _, _, _, _);
+    rheo_producer_options_set_max_demand(_, _, _);
+    rheo_producer_options_set_lease_ms(_, _, _);
+    rheo_producer_options_set_poll_ms(_, _, _);
+    rheo_producer_options_set_consumer_id(_, _, _, _);
+    rheo_producer_options_set_partitions(_, _, _, _);
+    rheo_producer_options_set_on_failure(_, _, _);
+    rheo_producer_options_set_retry_delay(_, _, _);
+    rheo_producer_options_set_retry_delay_exponential(_, _, _, _);
+    rheo_producer_options_free(_);
+    rheo_consumer_options_new(_, _);
+    rheo_consumer_options_set(_, _, _, _, _, _);
+    rheo_consumer_options_set_concurrency(_, _, _);
+    rheo_consumer_options_set_batch_size(_, _, _);
+    rheo_consumer_options_set_batch_timeout_ms(_, _, _);
+    rheo_consumer_options_set_max_lease_ms(_, _, _);
+    rheo_consumer_options_set_max_demand(_, _, _);
+    rheo_consumer_options_set_lease_ms(_, _, _);
+    rheo_consumer_options_set_poll_ms(_, _, _);
+    rheo_consumer_options_set_consumer_id(_, _, _, _);
+    rheo_consumer_options_set_partitions(_, _, _, _);
+    rheo_consumer_options_set_on_failure(_, _, _);
+    rheo_consumer_options_set_retry_delay(_, _, _);
+    rheo_consumer_options_set_retry_delay_exponential(_, _, _, _);
+    rheo_consumer_options_free(_);
     rheo_interrupt_new(_, _);
     rheo_interrupt_fire(_, _);
     rheo_interrupt_reset(_, _);
@@ -948,6 +1063,9 @@ fn valid_arguments_are_accepted() {
         ("rheo_query_set_where", 301),
         ("rheo_trim_options_set", 301),
         ("rheo_fetch_options_set", 301),
+        ("rheo_producer_options_set", 301),
+        ("rheo_consumer_options_set", 301),
+        ("rheo_producer_confirm", 301),
         ("rheo_dead_letter_options_set", 301),
         ("rheo_replay_options_set", 301),
         ("rheo_reset_options_set", 301),
@@ -969,6 +1087,11 @@ fn valid_arguments_are_accepted() {
         ("rheo_group_reject_token", 301),
         ("rheo_group_release_token", 301),
         ("rheo_group_renew_token", 301),
+        ("rheo_producer_ack_token", 301),
+        ("rheo_producer_retry_token", 301),
+        ("rheo_producer_reject_token", 301),
+        ("rheo_producer_release_token", 301),
+        ("rheo_producer_fail_token", 301),
         ("rheo_stream_query_page", 301),
         ("rheo_stream_trim", 301),
         ("rheo_group_replay", 304),
@@ -1005,7 +1128,9 @@ fn null_everywhere_is_an_error_or_nothing() {
 fn one_null_is_an_error_where_something_must_be_given() {
     each_argument(Kind::Null, |declaration, at, of_type, name, answer| {
         let text = of_type == "const char *" && name != "reason";
-        if of_type.ends_with('*') && (at == 0 || text || name == "payload" || name == "leases" || name == "results") {
+        if of_type == "rheo_handler"
+            || of_type.ends_with('*') && (at == 0 || text || name == "payload" || name == "leases" || name == "results")
+        {
             assert_refused(declaration, name, answer);
         }
     });
@@ -1021,7 +1146,8 @@ fn one_piece_of_garbage_is_an_error_with_a_name() {
             "const int64_t *" | "const rheo_lease *const *" => true,
             // A bad token is bad in its place.
             "const rheo_bytes *" => name != "tokens",
-            "rheo_encoding" | "rheo_ordering" | "rheo_clock" | "rheo_order_field" | "rheo_direction" => true,
+            "rheo_encoding" | "rheo_ordering" | "rheo_clock" | "rheo_order_field" | "rheo_direction"
+            | "rheo_on_failure" => true,
             _ => false,
         };
         if refused {

@@ -222,11 +222,14 @@ impl Consumer {
     /// Waits up to so many milliseconds until it has ended: it was drained or closed, or met an error that ends it. Returns whether it
     /// has; nothing of it runs then.
     ///
+    /// Called by a handler of this consumer it does not wait, since that could not end.
+    ///
     /// # Errors
     /// What ended it by itself: `closed`, `poisoned`, `stream_not_found`, `group_not_found`; `forked`.
     pub fn wait(&self, timeout_ms: u64) -> Result<bool> {
         let pool = self.pool()?;
         limits::check_duration("timeout_ms", timeout_ms, 0)?;
+        let timeout_ms = if pool.is_running_here() { 0 } else { timeout_ms };
         let ended = pool.wait_ended(Instant::now().checked_add(Duration::from_millis(timeout_ms)));
         match pool.shared.failure() {
             Some(error) if ended => Err(error),

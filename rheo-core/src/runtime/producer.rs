@@ -145,18 +145,45 @@ impl Producer {
         interrupt: Option<&Interrupt>,
         cancel: Option<&Interrupt>,
     ) -> Result<Next> {
+        let mut leases = Vec::new();
+        Ok(match self.take(most, timeout_ms, interrupt, cancel, &mut leases)? {
+            Taken::Some => Next::Leases(leases),
+            Taken::Nothing { look_again } => Next::Nothing { look_again },
+            Taken::Stopped => Next::Stopped,
+        })
+    }
+
+    /// As [`next`](Producer::next), into a vector that is emptied first, whose memory a loop uses again and again. Returns whether the
+    /// producer goes on: false once it was drained or closed, with no leases then.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn next_into(
+        &self,
+        most: usize,
+        timeout_ms: u64,
+        interrupt: Option<&Interrupt>,
+        leases: &mut Vec<Lease>,
+    ) -> Result<bool> {
+        leases.clear();
+        Ok(self.take(most, timeout_ms, interrupt, None, leases)? != Taken::Stopped)
+    }
+
+    fn take(
+        &self,
+        most: usize,
+        timeout_ms: u64,
+        interrupt: Option<&Interrupt>,
+        cancel: Option<&Interrupt>,
+        leases: &mut Vec<Lease>,
+    ) -> Result<Taken> {
         let shared = self.shared()?;
         if most == 0 {
             return Err(Error::invalid("most is 0, so that there is nothing to wait for; it takes 1 to 10,000"));
         }
         check_limit("most", most)?;
         limits::check_duration("timeout_ms", timeout_ms, 0)?;
-        let mut leases = Vec::new();
-        Ok(match shared.take(most, Wait::millis(shared, timeout_ms, interrupt), cancel, &mut leases)? {
-            Taken::Some => Next::Leases(leases),
-            Taken::Nothing { look_again } => Next::Nothing { look_again },
-            Taken::Stopped => Next::Stopped,
-        })
+        shared.take(most, Wait::millis(shared, timeout_ms, interrupt), cancel, leases)
     }
 
     /// Registers a waker for those who wait in an event loop: watch, then [`next`](Producer::next) without waiting, then wait to be

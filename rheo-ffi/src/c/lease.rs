@@ -31,9 +31,9 @@ impl rheo_lease {
         rheo_lease { lease: Held::Own(Box::new(lease)), event, texts: OnceLock::new() }
     }
 
-    /// A lease that lies in a list.
+    /// A lease that lies in a list, or that a handler is given.
     #[inline]
-    fn borrowed(lease: &Lease) -> rheo_lease {
+    pub(super) fn borrowed(lease: &Lease) -> rheo_lease {
         let event = rheo_event::borrowed(lease.event());
         rheo_lease { lease: Held::Borrowed(NonNull::from(lease)), event, texts: OnceLock::new() }
     }
@@ -41,6 +41,10 @@ impl rheo_lease {
     #[inline]
     pub(super) fn get(&self) -> &Lease {
         self.lease.get()
+    }
+
+    pub(super) fn event(&self) -> &rheo_event {
+        &self.event
     }
 
     fn texts(&self) -> &Texts {
@@ -151,12 +155,12 @@ pub struct rheo_lease_list {
 impl rheo_lease_list {
     /// Empties the list and lets `fetch` fill it.
     #[inline]
-    pub(super) fn fill(&mut self, fetch: impl FnOnce(&mut Vec<Lease>) -> Result<()>) -> Result<()> {
+    pub(super) fn fill<R>(&mut self, fetch: impl FnOnce(&mut Vec<Lease>) -> Result<R>) -> Result<R> {
         self.views.clear();
         self.leases.clear();
-        fetch(&mut self.leases)?;
+        let result = fetch(&mut self.leases)?;
         self.views.extend(self.leases.iter().map(rheo_lease::borrowed));
-        Ok(())
+        Ok(result)
     }
 
     pub(super) fn leases(&self) -> &[Lease] {

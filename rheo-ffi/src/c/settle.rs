@@ -439,7 +439,12 @@ pub(super) unsafe fn retry<T>(
 
 /// NULL is the lease's own duration.
 pub(super) unsafe fn duration(lease_ms: *const i64) -> Result<Option<u64>> {
-    lease_ms.as_ref().map(|lease_ms| number("lease_ms", *lease_ms)).transpose()
+    duration_of("lease_ms", lease_ms)
+}
+
+/// A duration that may be left to somebody else; `what` is the parameter's name.
+pub(super) unsafe fn duration_of(what: &str, millis: *const i64) -> Result<Option<u64>> {
+    millis.as_ref().map(|millis| number(what, *millis)).transpose()
 }
 
 /// A renew of one lease: reads the duration and writes the new time.

@@ -53,6 +53,22 @@ pub const RHEO_TELEMETRY_GROUP_FRONTIER: rheo_telemetry_name = 15;
 pub const RHEO_TELEMETRY_GROUP_REPLAY: rheo_telemetry_name = 16;
 /// A group was reset.
 pub const RHEO_TELEMETRY_GROUP_RESET: rheo_telemetry_name = 17;
+/// A consumer was started.
+pub const RHEO_TELEMETRY_CONSUMER_START: rheo_telemetry_name = 18;
+/// A consumer ended: it was closed, or the error ended it.
+pub const RHEO_TELEMETRY_CONSUMER_STOP: rheo_telemetry_name = 19;
+/// A producer was started.
+pub const RHEO_TELEMETRY_PRODUCER_START: rheo_telemetry_name = 20;
+/// A producer ended: it was closed, or the error ended it.
+pub const RHEO_TELEMETRY_PRODUCER_STOP: rheo_telemetry_name = 21;
+/// A fetch of a consumer or producer failed. It is repeated after a back-off, unless the error ends it.
+pub const RHEO_TELEMETRY_FETCH_ERROR: rheo_telemetry_name = 22;
+/// A settle of a consumer failed. It is repeated when the error is definite.
+pub const RHEO_TELEMETRY_SETTLE_ERROR: rheo_telemetry_name = 23;
+/// A handler failed, by what it returned or said.
+pub const RHEO_TELEMETRY_HANDLER_ERROR: rheo_telemetry_name = 24;
+/// A handler of a Rust program panicked; its worker goes on.
+pub const RHEO_TELEMETRY_WORKER_CRASH: rheo_telemetry_name = 25;
 
 /// One thing that happened. It and all that it shows live until the hook returns: copy what is to stay.
 pub struct rheo_telemetry_event<'a>(pub TelemetryEvent<'a>);
@@ -61,7 +77,7 @@ pub struct rheo_telemetry_event<'a>(pub TelemetryEvent<'a>);
 pub type rheo_telemetry_hook =
     Option<unsafe extern "C" fn(event: *const rheo_telemetry_event<'_>, context: *mut c_void)>;
 
-/// Frees what a hook was given, when nothing calls the hook any more.
+/// Frees what a hook or a handler was given, when nothing calls that any more.
 pub type rheo_free_context = Option<unsafe extern "C" fn(context: *mut c_void)>;
 
 /// Sets the hook of the instances that are opened with these options; NULL for `hook`: none.
@@ -82,7 +98,7 @@ pub unsafe extern "C" fn rheo_options_set_telemetry(
     error: *mut *mut rheo_error,
 ) -> rheo_status {
     change(options, error, |options| {
-        let context = Context { context, free_context };
+        let context = Context::new(context, free_context);
         options.0.telemetry = hook.map(|hook| {
             let telemetry = Telemetry::new(move |event| hook(&rheo_telemetry_event(*event), context.get()));
             if durations { telemetry } else { telemetry.without_durations() }
@@ -91,20 +107,24 @@ pub unsafe extern "C" fn rheo_options_set_telemetry(
     })
 }
 
-/// What a hook was given, freed when dropped.
-struct Context {
+/// What a hook or a handler was given, freed when dropped.
+pub(super) struct Context {
     context: *mut c_void,
     free_context: rheo_free_context,
 }
 
-// SAFETY: it is only handed back to the program, which was told that its hook is called from any thread and at once from
-// several.
+// SAFETY: it is only handed back to the program, which was told that its function is called from any thread and at once
+// from several.
 unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
 
 impl Context {
-    fn get(&self) -> *mut c_void {
+    pub(super) fn new(context: *mut c_void, free_context: rheo_free_context) -> Context {
+        Context { context, free_context }
+    }
+
+    pub(super) fn get(&self) -> *mut c_void {
         self.context
     }
 }
@@ -112,7 +132,7 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         if let Some(free_context) = self.free_context {
-            // SAFETY: the program gave both for this, and nothing calls the hook any more.
+            // SAFETY: the program gave both for this, and nothing calls its function any more.
             unsafe { free_context(self.context) };
         }
     }
@@ -209,6 +229,14 @@ mod tests {
             (RHEO_TELEMETRY_GROUP_FRONTIER, "group.frontier"),
             (RHEO_TELEMETRY_GROUP_REPLAY, "group.replay"),
             (RHEO_TELEMETRY_GROUP_RESET, "group.reset"),
+            (RHEO_TELEMETRY_CONSUMER_START, "consumer.start"),
+            (RHEO_TELEMETRY_CONSUMER_STOP, "consumer.stop"),
+            (RHEO_TELEMETRY_PRODUCER_START, "producer.start"),
+            (RHEO_TELEMETRY_PRODUCER_STOP, "producer.stop"),
+            (RHEO_TELEMETRY_FETCH_ERROR, "fetch.error"),
+            (RHEO_TELEMETRY_SETTLE_ERROR, "settle.error"),
+            (RHEO_TELEMETRY_HANDLER_ERROR, "handler.error"),
+            (RHEO_TELEMETRY_WORKER_CRASH, "worker.crash"),
         ];
         assert_eq!(names.len(), TelemetryName::ALL.len());
         for (number, text) in names {

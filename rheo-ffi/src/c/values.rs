@@ -65,6 +65,14 @@ pub const RHEO_SYNC_INTERVAL: rheo_sync = 1;
 /// When the system sees fit, and when the instance is closed.
 pub const RHEO_SYNC_NEVER: rheo_sync = 2;
 
+/// What becomes of a delivery whose handler failed.
+pub type rheo_on_failure = i32;
+
+/// Another attempt after the retry delay, unless there have been `max_attempts`.
+pub const RHEO_ON_FAILURE_RETRY: rheo_on_failure = 0;
+/// A dead letter at once.
+pub const RHEO_ON_FAILURE_REJECT: rheo_on_failure = 1;
+
 /// What a query orders by.
 pub type rheo_order_field = i32;
 

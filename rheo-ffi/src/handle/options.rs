@@ -6,8 +6,8 @@ use super::append::OwnedAppendOptions;
 use super::fetch::OwnedFetchOptions;
 use super::{invalid, json, shown};
 use rheo_core::{
-    DeadLetterOptions, Error, GroupOptions, GroupUpdate, OpenOptions, Ordering, Query, ReplayOptions, ResetOptions,
-    Result, StartOptions, StreamOptions, Timestamp, TrimOptions,
+    ConsumerOptions, DeadLetterOptions, Error, GroupOptions, GroupUpdate, OpenOptions, Ordering, ProducerOptions,
+    Query, ReplayOptions, ResetOptions, Result, StartOptions, StreamOptions, Timestamp, TrimOptions,
 };
 
 /// Options that can be set by name. Implemented for the options of every operation; the names are the contract's.
@@ -126,6 +126,25 @@ options!(ResetOptions: |options, name, value| {
     "partitions" => options.start.set(name, value)?,
 });
 
+impl Options for ProducerOptions {
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        match name {
+            "partitions" => self.partitions = Some(json::partitions(name, value)?),
+            _ => ProducerOptions::set(self, name, value)?,
+        }
+        Ok(())
+    }
+}
+
+impl Options for ConsumerOptions {
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        match name {
+            "partitions" => Options::set(&mut self.producer, name, value),
+            _ => ConsumerOptions::set(self, name, value),
+        }
+    }
+}
+
 /// A partition count as the core takes it: what is negative or beyond its range stays out of the contract's range,
 /// so that creating the stream says `invalid_partition_count`.
 pub fn partition_count(value: i64) -> u32 {
@@ -151,7 +170,7 @@ fn unknown(name: &str, names: &[&str]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rheo_core::{Direction, ErrorCode, Operator, OrderField, Sequences};
+    use rheo_core::{Direction, ErrorCode, OnFailure, Operator, OrderField, RetryDelay, Sequences};
 
     fn set<O: Options + Default>(options: &[(&str, &str)]) -> Result<O> {
         let mut set = O::default();
@@ -242,6 +261,40 @@ mod tests {
         assert_eq!(replay.event_ids, Some(vec!["a".to_owned()]));
         assert_eq!(replay.query, Some(Query::new().limit(1)));
         assert_eq!(replay.partitions, Some(vec![0]));
+    }
+
+    #[test]
+    fn options_of_consumers_are_those_of_producers_and_more() {
+        let taking = [
+            ("max_demand", "100"),
+            ("lease_ms", "5"),
+            ("poll_ms", "6"),
+            ("consumer_id", "me"),
+            ("partitions", "[0, 2]"),
+            ("on_failure", "reject"),
+            ("retry_delay", "exponential:1:8"),
+        ];
+        let producer = set::<ProducerOptions>(&taking).unwrap();
+        assert_eq!(
+            producer,
+            ProducerOptions {
+                max_demand: Some(100),
+                lease_ms: Some(5),
+                poll_ms: 6,
+                consumer_id: Some("me".to_owned()),
+                partitions: Some(vec![0, 2]),
+                on_failure: OnFailure::Reject,
+                retry_delay: RetryDelay::Exponential { first_ms: 1, most_ms: 8 },
+            }
+        );
+        let handling = [("concurrency", "2"), ("batch_size", "3"), ("batch_timeout_ms", "4"), ("max_lease_ms", "5")];
+        assert_eq!(
+            set::<ConsumerOptions>(&[&taking[..], &handling].concat()),
+            Ok(ConsumerOptions { producer, concurrency: 2, batch_size: 3, batch_timeout_ms: 4, max_lease_ms: 5 })
+        );
+        assert!(set::<ProducerOptions>(&handling[..1]).is_err());
+        assert!(set::<ConsumerOptions>(&[("partitions", "0,2")]).is_err());
+        assert!(set::<ConsumerOptions>(&[("concurency", "2")]).unwrap_err().message().contains("concurrency"));
     }
 
     #[test]

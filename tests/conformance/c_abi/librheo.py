@@ -8,6 +8,7 @@ rules:
   dictionary of a struct's fields;
 - a handle that is not `const` and not the function's subject is to be filled: the call makes it, and returns it;
 - a last parameter `rheo_error **error` makes the call raise `OperationError` instead of returning a status;
+- a callback is a function that ctypes made, or None; the `void *` that comes with it is passed as it is;
 - values of an enumeration are their names: `RHEO_ORDERING_KEY` is "key".
 """
 
@@ -38,6 +39,7 @@ ENUMERATIONS = {
     "rheo_clock": "RHEO_CLOCK_",
     "rheo_order_field": "RHEO_ORDER_FIELD_",
     "rheo_direction": "RHEO_DIRECTION_",
+    "rheo_on_failure": "RHEO_ON_FAILURE_",
 }
 """How the constants of an enumeration begin; C knows no other bond between the two."""
 
@@ -46,7 +48,7 @@ CONSTANT = re.compile(r"^#define (RHEO_\w+) (-?\d+)\s*$", re.MULTILINE)
 CPLUSPLUS = re.compile(r"#ifdef __cplusplus.*?#endif", re.DOTALL)
 DIRECTIVE = re.compile(r"^\s*#(?:.*\\\n)*.*$", re.MULTILINE)
 STRUCT = re.compile(r"typedef struct (\w+)\s*\{([^}]*)\}\s*\1\s*;")
-CALLBACK = re.compile(r"typedef void \(\*(\w+)\)\(.*\)")
+CALLBACK = re.compile(r"typedef \w+ \(\*(\w+)\)\(.*\)")
 HANDLE = re.compile(r"typedef struct (\w+) \1")
 ALIAS = re.compile(r"typedef (\w+) (\w+)")
 FUNCTION = re.compile(r"([\w ]+?[ *]+)(rheo_\w+) ?\(([^()]*)\)")
@@ -228,8 +230,6 @@ class Library:
 
     def _function(self, name: str, result: Declared, declared: str) -> None:
         parameters = [] if declared == "void" else [Declared.read(parameter) for parameter in declared.split(",")]
-        if any(parameter.base in self._callbacks for parameter in parameters):
-            return  # No operation of the contract has one; tests/c shows those that do.
         fallible = bool(parameters) and (parameters[-1].name, parameters[-1].stars) == ("error", 2)
         seen = list(self._grouped(parameters[:-1] if fallible else parameters))
         symbol = self._loaded[name]
@@ -253,6 +253,8 @@ class Library:
 
     def _single(self, declared: Declared, is_subject: bool) -> Parameter:
         name, base, ctype = declared.name, declared.base, self._types.get(declared.base)
+        if base in self._callbacks or (base, declared.stars, declared.const) == ("void", 1, False):
+            return Parameter(name, base, (ctypes.c_void_p,), lambda value: (ctypes.cast(value, ctypes.c_void_p),))
         if ctype is not None and not declared.stars:
             convert = self._number(base) if base in ENUMERATIONS else fit(name, ctype)
             return Parameter(name, base, (ctype,), lambda value: (convert(value),))

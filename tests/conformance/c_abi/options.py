@@ -34,6 +34,8 @@ def built(c: Library, kind: str, given: dict[str, Json], as_text: bool) -> Itera
 def set_typed(c: Library, builder: Handle, setter: str, adder: str, value: Json) -> bool:
     """Sets an option by its own functions; false where they cannot say the value, which is then text."""
     try:
+        if setter.endswith("_retry_delay"):
+            return set_retry_delay(c, builder, setter, str(value))
         if isinstance(value, list) and adder in c:
             for element in value:
                 c[adder](builder, *(element if isinstance(element, list) else [element]))
@@ -49,4 +51,16 @@ def set_typed(c: Library, builder: Handle, setter: str, adder: str, value: Json)
             c[setter](builder, value)
     except OutOfRange:
         return False
+    return True
+
+
+def set_retry_delay(c: Library, builder: Handle, setter: str, text: str) -> bool:
+    """Sets a retry delay by the function for its form; false for what has none."""
+    match text.split(":"):
+        case [delay] if delay.isdecimal():
+            c[setter](builder, int(delay))
+        case ["exponential", first, most] if first.isdecimal() and most.isdecimal():
+            c[f"{setter}_exponential"](builder, int(first), int(most))
+        case _:
+            return False
     return True

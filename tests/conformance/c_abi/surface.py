@@ -14,6 +14,7 @@ from typing import Any
 
 from scenarios.values import Broken, Json, Mistake, OperationError, compact, token_parts
 
+from .consumption import Consuming, until
 from .librheo import Handle, Library, Unfit
 from .options import built
 from .views import Views, text
@@ -40,6 +41,11 @@ DEFAULTS: dict[str, Json] = {
     "reason": None,
     "delay_ms": 0,
     "lease_ms": None,
+    "most": 1,
+    "timeout_ms": 0,
+    "interrupt": None,
+    "context": None,
+    "free_context": None,
 }
 """Arguments that an operation may leave out and a C function may not."""
 
@@ -63,6 +69,8 @@ class Surface:
         self._c, self._instance, self._way, self._leases = library, instance, way, leases
         self._views = Views(library)
         self._bound: dict[tuple[str, ...], Handle] = {}
+        self._producers: dict[str, Handle] = {}
+        self._consumers: dict[str, Consuming] = {}
         self._lock = threading.Lock()
 
     def call(self, op: str, args: dict[str, Json]) -> Json:
@@ -70,7 +78,7 @@ class Surface:
         method: Callable[[dict[str, Json]], Json] | None = getattr(self, f"op_{op}", None)
         args = dict(args)
         try:
-            if op in SETTLES:
+            if op in SETTLES or op == "fail":
                 return self._settle(op, args)
             return method(args) if method else self._views.of(self._invoke(op, args))
         except Unfit as error:
@@ -80,9 +88,18 @@ class Surface:
         """What `get_instance` gives."""
         return {"name": text(self._c.rheo_instance_name(self._instance))}
 
+    def close_running(self) -> None:
+        """Closes every producer and consumer. Whether that works is for scenarios of their own."""
+        for noun, names in (("consumer", self._consumers), ("producer", self._producers)):
+            for name in names:
+                with suppress(OperationError):
+                    self._on(noun, name, "close", {})
+
     def free(self) -> None:
         """Frees every handle."""
-        for handle in (*self._bound.values(), self._instance):
+        for consuming in self._consumers.values():
+            consuming.free()
+        for handle in (*self._producers.values(), *self._bound.values(), self._instance):
             handle.free()
 
     # What C does otherwise
@@ -116,8 +133,11 @@ class Surface:
             return {"events": self._views.event_list(page), "next_cursor": next_cursor}
 
     def op_fetch(self, args: dict[str, Json]) -> Json:
-        c, leases = self._c, self._leases.own(self._invoke("fetch", args))
-        views = []
+        return self._seen(self._leases.own(self._invoke("fetch", args)))
+
+    def _seen(self, leases: Handle) -> Json:
+        """The views of the leases in a list, which are kept for their settles."""
+        c, views = self._c, []
         for at in range(c.rheo_lease_list_len(leases)):
             lease = c.rheo_lease_list_get(leases, at)
             views.append(self._views.lease(lease))
@@ -132,12 +152,78 @@ class Surface:
         everything = args.pop("all", False)
         return self._invoke("discard_all_dead_letters" if everything else "discard_dead_letters", args)
 
+    # Producers and consumers
+
+    def op_start_producer(self, args: dict[str, Json]) -> Json:
+        name = take(args, "as")
+        self._producers[name] = self._invoke("producer", args)
+
+    def op_start_consumer(self, args: dict[str, Json]) -> Json:
+        name, consuming = take(args, "as"), Consuming(self._c, args.pop("outcomes", []))
+        consuming.consumer = self._invoke("consumer", {**args, "handler": consuming.handler})
+        self._consumers[name] = consuming
+
+    def op_next(self, args: dict[str, Json]) -> Json:
+        leases, stopped = self._on("producer", take(args, "producer"), "next", args)
+        seen = self._seen(self._leases.own(leases))
+        return "stopped" if stopped else seen
+
+    def op_confirm(self, args: dict[str, Json]) -> Json:
+        lease_ids = [token_parts(token_of(lease))["lease_id"] for lease in take(args, "leases")]
+        return self._on("producer", take(args, "producer"), "confirm", {**args, "lease_ids": lease_ids})
+
+    def op_inflight_count(self, args: dict[str, Json]) -> Json:
+        return self._on_either("inflight_count", args)
+
+    def op_drain(self, args: dict[str, Json]) -> Json:
+        return self._on_either("drain", args)
+
+    def op_close_producer(self, args: dict[str, Json]) -> Json:
+        return self._on_either("close", args)
+
+    def op_close_consumer(self, args: dict[str, Json]) -> Json:
+        return self._on_either("close", args)
+
+    def op_handled(self, args: dict[str, Json]) -> Json:
+        return self._consuming(take(args, "consumer")).handled(take(args, "count"))
+
+    def op_settled(self, args: dict[str, Json]) -> Json:
+        name = take(args, "consumer")
+        until(lambda: self._on("consumer", name, "inflight_count", {}) == 0, "the consumer holds no lease")
+
+    def op_ended(self, args: dict[str, Json]) -> Json:
+        if not self._on("consumer", take(args, "consumer"), "wait", {"timeout_ms": 30_000}):
+            raise Mistake("the consumer did not end within 30 seconds")
+
+    def _on_either(self, verb: str, args: dict[str, Json]) -> Json:
+        noun = "producer" if "producer" in args else "consumer"
+        return self._on(noun, take(args, noun), verb, args)
+
+    def _on(self, noun: str, name: str, verb: str, args: dict[str, Json]) -> Any:
+        """Calls a function of a producer or a consumer."""
+        subject = self._producer(name) if noun == "producer" else self._consuming(name).consumer
+        return self._call(self._c[f"rheo_{noun}_{verb}"], [subject], args)
+
+    def _producer(self, name: str) -> Handle:
+        if name not in self._producers:
+            raise Mistake(f"no producer is called {name!r}")
+        return self._producers[name]
+
+    def _consuming(self, name: str) -> Consuming:
+        if name not in self._consumers:
+            raise Mistake(f"no consumer is called {name!r}")
+        return self._consumers[name]
+
+    # Settles
+
     def _settle(self, op: str, args: dict[str, Json]) -> Json:
-        verb = SETTLES[op]
+        verb = SETTLES.get(op, op)
         many = take(args, "leases") if op != verb else [take(args, "lease")]
         if not isinstance(many, list):
             raise Mistake(f"leases is {many!r}, not a list")
         noun, subject = self._settler(many, args)
+        if (noun, verb) == ("producer", "retry"):
+            args.setdefault("delay_ms", None)  # The producer's own.
         tokens = [token_of(lease) for lease in many]
         by_token = self._way is Way.TOKENS or any(isinstance(lease, str) for lease in many)
         what: dict[str, Any]
@@ -154,7 +240,9 @@ class Surface:
         return {"expires_at": result} if op == "renew" else self._views.of(result)
 
     def _settler(self, leases: list[Json], args: dict[str, Json]) -> tuple[str, Handle]:
-        """What settles: in the bound way the handle of the group that is named, or that all the leases are of."""
+        """What settles: a producer, or in the bound way the handle of the one group that is named or concerned."""
+        if "producer" in args:
+            return "producer", self._producer(take(args, "producer"))
         if self._way is Way.BOUND:
             groups = {group_of(lease) for lease in leases}
             if "stream" in args:
@@ -247,6 +335,8 @@ class Session:
 
     def close(self) -> None:
         """Closes every instance. Whether that works is for scenarios of their own."""
+        for surface in self._surfaces:
+            surface.close_running()
         for surface in self._surfaces:
             with suppress(OperationError):
                 surface.call("close", {})
