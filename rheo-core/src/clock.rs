@@ -128,7 +128,7 @@ impl Clock {
 
 /// A system clock in microseconds. The standard library's clocks cost a few nanoseconds more: they go by differences.
 #[inline]
-fn micros_of(clock: ClockId) -> i64 {
+pub(crate) fn micros_of(clock: ClockId) -> i64 {
     let time = clock_gettime(clock);
     time.tv_sec * 1_000_000 + time.tv_nsec / 1000
 }

@@ -9,7 +9,7 @@ use crate::limits;
 use crate::lock::before_wait;
 use crate::runtime::options::ConsumerOptions;
 use crate::runtime::outcome::Outcome;
-use crate::runtime::producer::{Noted, Role, Shared, Taken, Wait};
+use crate::runtime::producer::{Noted, Role, Shared, Taken, Taker, Wait};
 use crate::telemetry::TelemetryName;
 use crate::wait::Interrupt;
 use parking_lot::{Condvar, Mutex};
@@ -297,15 +297,16 @@ impl Pool {
     }
 
     /// Takes the next batch. Returns whether there is one.
-    fn take<'a>(&'a self, noted: Option<Noted<'a>>, cancel: &Interrupt, leases: &mut Vec<Lease>) -> bool {
+    fn take<'a>(&'a self, noted: Option<Noted<'a>>, worker: usize, leases: &mut Vec<Lease>) -> bool {
         let shared = &self.shared;
-        if shared.take_on(noted, self.batch_size, Wait::FOREVER, Some(cancel), leases) != Ok(Taken::Some) {
+        let by = Taker::Worker(worker);
+        if shared.take_on(noted, self.batch_size, Wait::FOREVER, by, leases) != Ok(Taken::Some) {
             return false;
         }
         if leases.len() < self.batch_size && self.batch_timeout_ms > 0 {
             let wait = Wait::millis(shared, self.batch_timeout_ms, None);
             while leases.len() < self.batch_size {
-                match shared.take(self.batch_size, wait, Some(cancel), leases) {
+                match shared.take(self.batch_size, wait, by, leases) {
                     Ok(Taken::Some) => {}
                     Ok(Taken::Nothing { .. }) => break,
                     Ok(Taken::Stopped) | Err(_) => {
@@ -314,12 +315,18 @@ impl Pool {
                     }
                 }
             }
-            shared.begin(leases, cancel);
+            shared.begin(leases, worker);
         }
         true
     }
 
-    fn handle<'a>(&'a self, leases: &[Lease], cancel: &Interrupt, outcomes: &mut Vec<Outcome>) -> Option<Noted<'a>> {
+    fn handle<'a>(
+        &'a self,
+        worker: usize,
+        leases: &[Lease],
+        cancel: &Interrupt,
+        outcomes: &mut Vec<Outcome>,
+    ) -> Option<Noted<'a>> {
         outcomes.clear();
         RUNNING.set(Some(Arc::as_ptr(&self.shared)));
         let work = Work { leases, cancel };
@@ -336,7 +343,7 @@ impl Pool {
         {
             self.shared.tell(TelemetryName::HandlerError, None);
         }
-        self.shared.complete(leases, outcomes)
+        self.shared.complete(leases, outcomes, Some(worker))
     }
 }
 
@@ -346,17 +353,18 @@ struct Worker(Arc<Pool>);
 impl Worker {
     fn run(self) {
         let cancel = Interrupt::new();
+        let number = self.0.shared.add_worker(&cancel);
         let mut leases = Vec::with_capacity(self.0.batch_size.min(1024));
         let mut outcomes = Vec::new();
         // Freed when no lock is held.
         let mut done = Vec::new();
         let mut noted = None;
-        while self.0.take(noted.take(), &cancel, &mut leases) {
+        while self.0.take(noted.take(), number, &mut leases) {
             done.clear();
             if leases.is_empty() {
                 continue;
             }
-            noted = self.0.handle(&leases, &cancel, &mut outcomes);
+            noted = self.0.handle(number, &leases, &cancel, &mut outcomes);
             if cancel.is_fired() {
                 cancel.reset();
             }

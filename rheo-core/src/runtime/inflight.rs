@@ -61,13 +61,20 @@ impl Hasher for FirstWord {
 pub(super) struct Inflight {
     held: HashMap<LeaseId, Held, BuildHasherDefault<FirstWord>>,
     lease: Micros,
+    /// No lease that is held runs out before.
+    holds_until: Micros,
     /// A handler's lease is no longer renewed after so long; 0: always.
     max_lease: Micros,
 }
 
 impl Inflight {
     pub(super) fn new(lease_ms: u64, max_lease_ms: u64) -> Inflight {
-        Inflight { held: HashMap::default(), lease: micros(lease_ms), max_lease: micros(max_lease_ms) }
+        Inflight {
+            held: HashMap::default(),
+            lease: micros(lease_ms),
+            holds_until: NEVER,
+            max_lease: micros(max_lease_ms),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -81,11 +88,13 @@ impl Inflight {
         let (repeat, started_at, given_up, cancel) = (None, NEVER, false, None);
         let held = Held { token, attempt, repeat, renew_at, expires_at, started_at, given_up, cancel };
         self.held.insert(lease.lease_id(), held);
+        self.holds_until = self.holds_until.min(expires_at);
         renew_at
     }
 
     /// Takes back one whose settle is to be repeated.
     pub(super) fn put_back(&mut self, mut held: Held) {
+        self.holds_until = self.holds_until.min(held.expires_at);
         (held.started_at, held.cancel) = (NEVER, None);
         self.held.insert(held.token.lease_id(), held);
     }
@@ -115,6 +124,11 @@ impl Inflight {
         Some(held.due(self.max_lease))
     }
 
+    /// Whether a lease that is to be handed out must be looked up: it may have run out, or its handler's time is limited.
+    pub(super) fn must_look(&self, now: Micros) -> bool {
+        self.max_lease > 0 || now >= self.holds_until
+    }
+
     /// No longer holds a lease.
     pub(super) fn remove(&mut self, id: LeaseId) -> Option<Held> {
         self.held.remove(&id)
@@ -136,7 +150,9 @@ impl Inflight {
     pub(super) fn due(&mut self, now: Micros, due: &mut Vec<LeaseToken>) -> Vec<Interrupt> {
         let (soon, max_lease) = (now + self.lease / 20, self.max_lease);
         let mut cancelled = Vec::new();
+        let mut holds_until = NEVER;
         self.held.retain(|_, held| {
+            holds_until = holds_until.min(held.expires_at);
             if max_lease > 0 && !held.given_up && held.age(now) >= max_lease {
                 held.given_up = true;
                 cancelled.extend(held.cancelled());
@@ -150,6 +166,7 @@ impl Inflight {
             }
             true
         });
+        self.holds_until = holds_until;
         cancelled
     }
 

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 /// How many acks are gathered at most before they are settled together.
 const GATHER: usize = 100;
-/// For how long an ack is gathered while its consumer has more to do. The timer sees to it where a handler takes its time.
+/// For how long an ack is gathered while its consumer has more to do, give or take a tick of the coarse clock. The timer sees to it where a handler takes its time.
 const GATHER_AGE: Micros = 1000;
 /// When the timer looks.
 const GATHER_TIMER: Micros = 10_000;
@@ -269,7 +269,7 @@ impl Producer {
     /// # Errors
     /// `forked`.
     pub fn complete<L: AsRef<LeaseToken>>(&self, leases: &[L], outcomes: &[Outcome]) -> Result<()> {
-        self.shared()?.complete(leases, outcomes);
+        self.shared()?.complete(leases, outcomes, None);
         Ok(())
     }
 
@@ -446,6 +446,40 @@ impl<'a> Wait<'a> {
     }
 }
 
+/// Who takes leases, and is to be told when one is lost.
+#[derive(Clone, Copy)]
+pub(super) enum Taker<'a> {
+    /// Somebody who is told nothing.
+    Anybody,
+    /// Whoever has this signal, for each lease.
+    Signal(&'a Interrupt),
+    /// A worker of a consumer, by its number: for all that it has at a time.
+    Worker(usize),
+}
+
+impl<'a> From<Option<&'a Interrupt>> for Taker<'a> {
+    fn from(cancel: Option<&'a Interrupt>) -> Taker<'a> {
+        cancel.map_or(Taker::Anybody, Taker::Signal)
+    }
+}
+
+/// A thread of a consumer.
+struct WorkerState {
+    cancel: Interrupt,
+    /// The leases that its handler has.
+    has: Vec<LeaseId>,
+    /// Since when.
+    since: Micros,
+}
+
+impl WorkerState {
+    fn takes(&mut self, leases: &[Lease], now: Micros) {
+        self.has.clear();
+        self.has.extend(leases.iter().map(Lease::lease_id));
+        self.since = now;
+    }
+}
+
 /// What handlers said has been noted: the state, locked, and what time it was.
 pub(super) struct Noted<'a> {
     state: MutexGuard<'a, State>,
@@ -493,7 +527,8 @@ struct State {
     /// Why it ended by itself.
     failure: Option<Error>,
     inflight: Inflight,
-    /// Fetched and not handed out yet.
+    workers: Vec<WorkerState>,
+    /// Fetched and not handed out yet. All of them are held.
     buffered: VecDeque<Lease>,
     /// Acked by their handlers, to be settled together; not in `inflight`.
     gathered: Vec<Held>,
@@ -517,9 +552,32 @@ struct State {
     scheduled: Micros,
 }
 
+impl WorkerState {
+    fn cancelled(&mut self) -> Interrupt {
+        self.cancel.set();
+        self.cancel.clone()
+    }
+}
+
 impl State {
     fn inflight_count(&self) -> usize {
         self.inflight.len() + self.gathered.len() + self.settling
+    }
+
+    /// Takes note that leases are lost: those that nobody has are given to nobody, and the workers that have them are told. Returns the
+    /// signals of these, set, to be woken.
+    fn lose(&mut self, ids: &[LeaseId]) -> Vec<Interrupt> {
+        if ids.is_empty() {
+            return Vec::new();
+        }
+        self.buffered.retain(|lease| !ids.contains(&lease.lease_id()));
+        let has_one = |worker: &&mut WorkerState| worker.has.iter().any(|id| ids.contains(id));
+        self.workers.iter_mut().filter(has_one).map(WorkerState::cancelled).collect()
+    }
+
+    /// Sets the signals of all workers that have something, and returns them.
+    fn cancel_workers(&mut self) -> Vec<Interrupt> {
+        self.workers.iter_mut().filter(|worker| !worker.has.is_empty()).map(WorkerState::cancelled).collect()
     }
 
     /// Whether nothing is held, and nothing about to be.
@@ -565,6 +623,7 @@ impl Shared {
                 told_end: false,
                 failure: None,
                 inflight: Inflight::new(lease_ms, max_lease_ms),
+                workers: Vec::new(),
                 buffered: VecDeque::new(),
                 gathered: Vec::new(),
                 gathered_since: 0,
@@ -613,6 +672,10 @@ impl Shared {
         self.timer.clock.now(self.operations())
     }
 
+    fn about_now(&self) -> Micros {
+        self.timer.clock.about_now(self.operations())
+    }
+
     pub(super) fn tell(&self, name: TelemetryName, error: Option<&Error>) {
         self.operations().tell(name, self.group.stream(), self.group.name(), error.map(Error::code));
     }
@@ -639,14 +702,21 @@ impl Shared {
     ///
     /// # Errors
     /// Why the producer ended by itself, if it did.
-    pub(super) fn take(
-        &self,
+    pub(super) fn take<'a>(
+        &'a self,
         most: usize,
         wait: Wait<'_>,
-        cancel: Option<&Interrupt>,
+        by: impl Into<Taker<'a>>,
         leases: &mut Vec<Lease>,
     ) -> Result<Taken> {
-        self.take_on(None, most, wait, cancel, leases)
+        self.take_on(None, most, wait, by.into(), leases)
+    }
+
+    /// Takes a worker in, which has this signal, and gives it its number.
+    pub(super) fn add_worker(&self, cancel: &Interrupt) -> usize {
+        let mut state = self.state.lock();
+        state.workers.push(WorkerState { cancel: cancel.clone(), has: Vec::new(), since: 0 });
+        state.workers.len() - 1
     }
 
     /// The same, going on from a [`complete`](Shared::complete).
@@ -655,7 +725,7 @@ impl Shared {
         noted: Option<Noted<'a>>,
         most: usize,
         wait: Wait<'_>,
-        cancel: Option<&Interrupt>,
+        by: Taker<'_>,
         leases: &mut Vec<Lease>,
     ) -> Result<Taken> {
         let _interrupted = wait.interrupt.map(|interrupt| interrupt.watch(self.waker()));
@@ -671,8 +741,8 @@ impl Shared {
                 return Ok(Taken::Stopped);
             }
             if !state.buffered.is_empty() {
-                let now = now.take().unwrap_or_else(|| self.now());
-                self.hand_out(&mut state, most, now, cancel, leases);
+                let now = now.take().unwrap_or_else(|| self.about_now());
+                self.hand_out(&mut state, most, now, by, leases);
                 if state.waiting > 0 && (!state.buffered.is_empty() || !state.is_fetching) {
                     self.others.notify_one();
                 }
@@ -723,21 +793,29 @@ impl Shared {
         }
     }
 
-    fn hand_out(
-        &self,
-        state: &mut State,
-        most: usize,
-        now: Micros,
-        cancel: Option<&Interrupt>,
-        leases: &mut Vec<Lease>,
-    ) {
+    fn hand_out(&self, state: &mut State, most: usize, now: Micros, by: Taker<'_>, leases: &mut Vec<Lease>) {
+        let cancel = match by {
+            Taker::Worker(number) if !state.inflight.must_look(now) => {
+                // Nothing is lost or has run out, so there is nothing to look up.
+                let count = (most - leases.len()).min(state.buffered.len());
+                leases.extend(state.buffered.drain(..count));
+                state.workers[number].takes(leases, now);
+                return;
+            }
+            Taker::Worker(number) => Some(state.workers[number].cancel.clone()),
+            Taker::Signal(cancel) => Some(cancel.clone()),
+            Taker::Anybody => None,
+        };
         while leases.len() < most
             && let Some(lease) = state.buffered.pop_front()
         {
-            if let Some(due) = state.inflight.hand_out(lease.lease_id(), now, cancel) {
+            if let Some(due) = state.inflight.hand_out(lease.lease_id(), now, cancel.as_ref()) {
                 self.schedule(state, due);
                 leases.push(lease);
             }
+        }
+        if let Taker::Worker(number) = by {
+            state.workers[number].takes(leases, now);
         }
     }
 
@@ -784,7 +862,8 @@ impl Shared {
                     first = first.min(state.inflight.add(lease, now));
                 }
                 self.schedule(&mut state, first);
-                state.buffered.extend(fetched);
+                // It was empty, and stays so while somebody fetches.
+                state.buffered = VecDeque::from(fetched);
                 state.is_claiming = false;
                 return Ok(None);
             }
@@ -857,15 +936,21 @@ impl Shared {
         &'a self,
         leases: &[L],
         outcomes: &[Outcome],
+        worker: Option<usize>,
     ) -> Option<Noted<'a>> {
         let missing = (outcomes.len() < leases.len()).then(|| {
             Outcome::fail(format!("the handler gave {} outcomes for {} events", outcomes.len(), leases.len()))
         });
         let outcomes = outcomes.iter().chain(std::iter::repeat(missing.as_ref().unwrap_or(&Outcome::Ack)));
         let mut others: Vec<(Held, &Outcome)> = Vec::new();
-        let now = self.now();
+        let now = self.about_now();
         let mut state = self.state.lock();
         let mut is_slow = self.timer.clock.is_manual();
+        if let Some(worker) = worker {
+            let worker = &mut state.workers[worker];
+            worker.has.clear();
+            is_slow |= now - worker.since >= GATHER_AGE;
+        }
         for (lease, outcome) in leases.iter().zip(outcomes) {
             let Some(held) = state.inflight.remove(lease.as_ref().lease_id()) else { continue };
             match outcome {
@@ -1059,14 +1144,16 @@ impl Shared {
     }
 
     /// A worker has waited for more and begins now: forgets those of its leases that were lost meanwhile, and what its signal said.
-    pub(super) fn begin(&self, leases: &mut Vec<Lease>, cancel: &Interrupt) {
+    pub(super) fn begin(&self, leases: &mut Vec<Lease>, worker: usize) {
         let now = self.now();
         let mut state = self.state.lock();
+        let cancel = state.workers[worker].cancel.clone();
         cancel.reset();
         leases.retain(|lease| {
-            let due = state.inflight.hand_out(lease.lease_id(), now, Some(cancel));
+            let due = state.inflight.hand_out(lease.lease_id(), now, Some(&cancel));
             due.inspect(|due| self.schedule(&mut state, *due)).is_some()
         });
+        state.workers[worker].takes(leases, now);
     }
 
     /// Waits until everything is settled. Returns whether it is.
@@ -1112,8 +1199,11 @@ impl Shared {
         self.stop();
         // An instance that was closed meanwhile leaves nothing to wait for.
         let _ = self.wait_settled(wait);
-        let mut held = self.state.lock().inflight.take();
-        wake(held.iter_mut().filter_map(Held::cancelled));
+        let mut state = self.state.lock();
+        let mut held = state.inflight.take();
+        let workers = state.cancel_workers();
+        drop(state);
+        wake(held.iter_mut().filter_map(Held::cancelled).chain(workers));
         if self.operations().usable().is_ok() {
             self.release(held.iter().map(|held| &held.token));
         }
@@ -1164,7 +1254,10 @@ impl Shared {
 
     /// The instance was closed: what is held is lost.
     pub(super) fn instance_closed(&self) {
-        let cancelled = self.state.lock().inflight.cancel();
+        let mut state = self.state.lock();
+        let mut cancelled = state.inflight.cancel();
+        cancelled.extend(state.cancel_workers());
+        drop(state);
         wake(cancelled);
         self.look_again();
     }
@@ -1181,10 +1274,16 @@ impl Shared {
     pub(super) fn renewed(&self, now: Micros, tokens: &[LeaseToken], errors: &[Option<Error>]) {
         let mut state = self.state.lock();
         let before = state.inflight.len();
-        let mut lost = Vec::new();
+        let (mut lost, mut ids) = (Vec::new(), Vec::new());
         for (token, error) in tokens.iter().zip(errors) {
-            lost.extend(state.inflight.renewed(token.lease_id(), now, error.as_ref()));
+            let id = token.lease_id();
+            let count = state.inflight.len();
+            lost.extend(state.inflight.renewed(id, now, error.as_ref()));
+            if state.inflight.len() < count {
+                ids.push(id);
+            }
         }
+        lost.extend(state.lose(&ids));
         if state.inflight.len() < before {
             self.freed(state);
         } else {
