@@ -1742,16 +1742,18 @@ rheo_status rheo_group_renew_tokens(const rheo_group *group,
  * producer renews every lease on a thread of the instance's own until it is settled, so that no work, however long,
  * loses one. A lease that is lost all the same is no longer held; settling it is `RHEO_ERROR_STALE_LEASE`.
  *
- *     rheo_producer *producer;
- *     rheo_lease_list *leases;
- *     bool stopped = false;
- *     rheo_group_producer(billing, NULL, &producer, NULL);
- *     rheo_lease_list_new(&leases, NULL);
- *     while (rheo_producer_next(producer, 10, 1000, NULL, leases, &stopped, NULL) == RHEO_OK && !stopped) {
- *         for (size_t i = 0; i < rheo_lease_list_len(leases); i++) {
- *             rheo_producer_ack(producer, rheo_lease_list_get(leases, i), NULL);
- *         }
+ * ```c
+ * rheo_producer *producer;
+ * rheo_lease_list *leases;
+ * bool stopped = false;
+ * rheo_group_producer(billing, NULL, &producer, NULL);
+ * rheo_lease_list_new(&leases, NULL);
+ * while (rheo_producer_next(producer, 10, 1000, NULL, leases, &stopped, NULL) == RHEO_OK && !stopped) {
+ *     for (size_t i = 0; i < rheo_lease_list_len(leases); i++) {
+ *         rheo_producer_ack(producer, rheo_lease_list_get(leases, i), NULL);
  *     }
+ * }
+ * ```
  *
  * Settle through the producer: the slot of the lease is free then, whatever the settle answered. Parameters and
  * statuses are those of the section on settling. What is settled in another way (through the instance or the group,
@@ -1938,12 +1940,14 @@ void rheo_producer_free(rheo_producer *producer);
  * What a consumer's handler is given: leases, and what it says of each. The handler returns `RHEO_OK` to ack all of
  * which it said nothing, and anything else to let those fail; so it sets an outcome only where it means another one:
  *
- *     static rheo_status handle(rheo_work *work, void *context) {
- *         rheo_bytes payload = rheo_event_payload(rheo_work_event(work, 0));
- *         if (payload.len == 0)
- *             return rheo_work_reject(work, 0, RHEO_TEXT("empty"), NULL);
- *         return store(context, payload) ? RHEO_OK : RHEO_ERROR_FAILED;
- *     }
+ * ```c
+ * static rheo_status handle(rheo_work *work, void *context) {
+ *     rheo_bytes payload = rheo_event_payload(rheo_work_event(work, 0));
+ *     if (payload.len == 0)
+ *         return rheo_work_reject(work, 0, RHEO_TEXT("empty"), NULL);
+ *     return store(context, payload) ? RHEO_OK : RHEO_ERROR_FAILED;
+ * }
+ * ```
  *
  * Without `batch_size` there is one lease, at position 0. An outcome that is set again replaces the one before. What
  * is said of a lease that was lost meanwhile counts for nothing.
@@ -2023,16 +2027,18 @@ rheo_status rheo_work_set_reason(rheo_work *work, const char *reason, size_t rea
  * A producer with a pool of handlers: calls a function for the events of a group, on threads of its own, settles them
  * by what the function says, renews their leases meanwhile, and waits without polling where the store notifies.
  *
- *     static rheo_status handle(rheo_work *work, void *context) {
- *         rheo_bytes payload = rheo_event_payload(rheo_work_event(work, 0));
- *         return send_invoice(context, payload) ? RHEO_OK : RHEO_ERROR_FAILED;
- *     }
+ * ```c
+ * static rheo_status handle(rheo_work *work, void *context) {
+ *     rheo_bytes payload = rheo_event_payload(rheo_work_event(work, 0));
+ *     return send_invoice(context, payload) ? RHEO_OK : RHEO_ERROR_FAILED;
+ * }
  *
- *     rheo_consumer *consumer;
- *     rheo_group_consumer(billing, NULL, handle, mailer, NULL, &consumer, NULL);
- *     ...
- *     rheo_consumer_close(consumer, 30000, NULL);
- *     rheo_consumer_free(consumer);
+ * rheo_consumer *consumer;
+ * rheo_group_consumer(billing, NULL, handle, mailer, NULL, &consumer, NULL);
+ * ...
+ * rheo_consumer_close(consumer, 30000, NULL);
+ * rheo_consumer_free(consumer);
+ * ```
  *
  * Errors of the store never end a consumer: they are told to telemetry (`fetch.error`, `settle.error`) and tried again
  * after a back-off. It ends by itself only when the instance is closed or poisoned, or the stream or the group is

@@ -3,16 +3,18 @@
 //! A producer with a pool of handlers: calls a function for the events of a group, on threads of its own, settles them
 //! by what the function says, renews their leases meanwhile, and waits without polling where the store notifies.
 //!
-//!     static rheo_status handle(rheo_work *work, void *context) {
-//!         rheo_bytes payload = rheo_event_payload(rheo_work_event(work, 0));
-//!         return send_invoice(context, payload) ? RHEO_OK : RHEO_ERROR_FAILED;
-//!     }
+//! ```c
+//! static rheo_status handle(rheo_work *work, void *context) {
+//!     rheo_bytes payload = rheo_event_payload(rheo_work_event(work, 0));
+//!     return send_invoice(context, payload) ? RHEO_OK : RHEO_ERROR_FAILED;
+//! }
 //!
-//!     rheo_consumer *consumer;
-//!     rheo_group_consumer(billing, NULL, handle, mailer, NULL, &consumer, NULL);
-//!     ...
-//!     rheo_consumer_close(consumer, 30000, NULL);
-//!     rheo_consumer_free(consumer);
+//! rheo_consumer *consumer;
+//! rheo_group_consumer(billing, NULL, handle, mailer, NULL, &consumer, NULL);
+//! ...
+//! rheo_consumer_close(consumer, 30000, NULL);
+//! rheo_consumer_free(consumer);
+//! ```
 //!
 //! Errors of the store never end a consumer: they are told to telemetry (`fetch.error`, `settle.error`) and tried again
 //! after a back-off. It ends by itself only when the instance is closed or poisoned, or the stream or the group is

@@ -5,16 +5,18 @@
 //! producer renews every lease on a thread of the instance's own until it is settled, so that no work, however long,
 //! loses one. A lease that is lost all the same is no longer held; settling it is `RHEO_ERROR_STALE_LEASE`.
 //!
-//!     rheo_producer *producer;
-//!     rheo_lease_list *leases;
-//!     bool stopped = false;
-//!     rheo_group_producer(billing, NULL, &producer, NULL);
-//!     rheo_lease_list_new(&leases, NULL);
-//!     while (rheo_producer_next(producer, 10, 1000, NULL, leases, &stopped, NULL) == RHEO_OK && !stopped) {
-//!         for (size_t i = 0; i < rheo_lease_list_len(leases); i++) {
-//!             rheo_producer_ack(producer, rheo_lease_list_get(leases, i), NULL);
-//!         }
+//! ```c
+//! rheo_producer *producer;
+//! rheo_lease_list *leases;
+//! bool stopped = false;
+//! rheo_group_producer(billing, NULL, &producer, NULL);
+//! rheo_lease_list_new(&leases, NULL);
+//! while (rheo_producer_next(producer, 10, 1000, NULL, leases, &stopped, NULL) == RHEO_OK && !stopped) {
+//!     for (size_t i = 0; i < rheo_lease_list_len(leases); i++) {
+//!         rheo_producer_ack(producer, rheo_lease_list_get(leases, i), NULL);
 //!     }
+//! }
+//! ```
 //!
 //! Settle through the producer: the slot of the lease is free then, whatever the settle answered. Parameters and
 //! statuses are those of the section on settling. What is settled in another way (through the instance or the group,

@@ -3,12 +3,14 @@
 //! What a consumer's handler is given: leases, and what it says of each. The handler returns `RHEO_OK` to ack all of
 //! which it said nothing, and anything else to let those fail; so it sets an outcome only where it means another one:
 //!
-//!     static rheo_status handle(rheo_work *work, void *context) {
-//!         rheo_bytes payload = rheo_event_payload(rheo_work_event(work, 0));
-//!         if (payload.len == 0)
-//!             return rheo_work_reject(work, 0, RHEO_TEXT("empty"), NULL);
-//!         return store(context, payload) ? RHEO_OK : RHEO_ERROR_FAILED;
-//!     }
+//! ```c
+//! static rheo_status handle(rheo_work *work, void *context) {
+//!     rheo_bytes payload = rheo_event_payload(rheo_work_event(work, 0));
+//!     if (payload.len == 0)
+//!         return rheo_work_reject(work, 0, RHEO_TEXT("empty"), NULL);
+//!     return store(context, payload) ? RHEO_OK : RHEO_ERROR_FAILED;
+//! }
+//! ```
 //!
 //! Without `batch_size` there is one lease, at position 0. An outcome that is set again replaces the one before. What
 //! is said of a lease that was lost meanwhile counts for nothing.
