@@ -12,6 +12,7 @@ use crate::limits;
 use crate::lock::{Mutex, before_wait};
 use crate::options::check_limit;
 use crate::runtime::backoff::Backoff;
+use crate::runtime::consumer::is_handled_here;
 use crate::runtime::inflight::{Held, Inflight, Micros, Repeat, micros};
 use crate::runtime::options::{ConsumerOptions, ProducerOptions};
 use crate::runtime::outcome::{OnFailure, Outcome};
@@ -246,6 +247,16 @@ impl Producer {
         Ok(())
     }
 
+    /// Forgets those of a handler's leases that were lost since it was given them, and what its signal said of them: for one that
+    /// waits for more before it begins.
+    ///
+    /// # Errors
+    /// `forked`.
+    pub fn keep_held(&self, leases: &mut Vec<Lease>, cancel: &Interrupt) -> Result<()> {
+        self.shared()?.retain_held(leases, cancel);
+        Ok(())
+    }
+
     /// Tells of a handler's failure: `handler.error` goes to the instance's telemetry.
     pub fn handler_failed(&self) {
         if let Ok(shared) = self.shared() {
@@ -287,8 +298,7 @@ impl Producer {
     /// As [`drain`](Producer::drain).
     pub fn begin_drain(&self) -> Result<Drain> {
         let shared = self.shared()?;
-        shared.begin_drain()?;
-        Ok(Drain(Leaked::new(Arc::clone(shared))))
+        shared.start_drain()
     }
 
     /// Drains for up to so many milliseconds, then makes available to others what was not settled, and fires the cancel signals of
@@ -327,6 +337,20 @@ impl fmt::Debug for Producer {
 pub struct Drain(Leaked<Arc<Shared>>);
 
 impl Drain {
+    /// Waits up to so many milliseconds until everything is settled. Returns whether it is. For hosts that drain in pieces, to be asked
+    /// between them whether to go on. Called by a handler of the consumer that is drained, it does not wait.
+    ///
+    /// # Errors
+    /// `closed`, `forked`, `invalid_argument` for the timeout.
+    pub fn wait(&self, timeout_ms: u64) -> Result<bool> {
+        limits::check_duration("timeout_ms", timeout_ms, 0)?;
+        if self.0.generation().is_past() {
+            self.0.operations().usable()?;
+        }
+        let timeout_ms = if is_handled_here(&self.0) { 0 } else { timeout_ms };
+        self.0.wait_settled(Wait::millis(&self.0, timeout_ms, None))
+    }
+
     /// Whether everything is settled.
     ///
     /// # Errors
@@ -995,6 +1019,12 @@ impl Shared {
         }
         self.stop();
         Ok(())
+    }
+
+    /// Begins a drain that is pending until what this returns is dropped.
+    pub(super) fn start_drain(&self) -> Result<Drain> {
+        self.begin_drain()?;
+        Ok(Drain(Leaked::new(self.this.upgrade().expect("whoever calls has it"))))
     }
 
     pub(super) fn drain(&self, wait: Wait<'_>) -> Result<bool> {
