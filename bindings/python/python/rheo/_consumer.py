@@ -5,31 +5,16 @@ import inspect
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar
 
 from ._errors import AlreadyDraining, InvalidArgument, RheoError
-from ._rheo import Context, Event, Plan, Producer, set_runtime
+from ._rheo import Plan, Producer, set_runtime
 
 if TYPE_CHECKING:
     from . import aio
-
-    Said: TypeAlias = "Outcome | None"
-    AllSaid: TypeAlias = Sequence[Said] | None
-    Handler: TypeAlias = (
-        Callable[[Event], Said]
-        | Callable[[Event, Context], Said]
-        | Callable[[Event], Awaitable[Said]]
-        | Callable[[Event, aio.Context], Awaitable[Said]]
-    )
-    BatchHandler: TypeAlias = (
-        Callable[[list[Event]], AllSaid]
-        | Callable[[list[Event], Context], AllSaid]
-        | Callable[[list[Event]], Awaitable[AllSaid]]
-        | Callable[[list[Event], aio.Context], Awaitable[AllSaid]]
-    )
 
 LOGGER = logging.getLogger("rheo")
 CLOSE_MS = 30_000
@@ -243,7 +228,7 @@ def consumer(plan: Plan, handler: F | None) -> "Consumer[F] | Callable[[F], Cons
     return lambda handler: Consumer(plan, handler)
 
 
-def shape(handler: object) -> tuple[bool, bool]:
+def shape(handler: Any) -> tuple[bool, bool]:
     """Whether a handler is an async function, and whether it wants a context."""
     wanted = "handler takes a function of an event, or of an event and a context"
     if not callable(handler):

@@ -1,12 +1,13 @@
 """The native module. What is public is exported from `rheo`; what is private serves the rest of the package."""
 
 from _collections_abc import dict_items
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import ModuleType, TracebackType
 from typing import Any, Final, Literal, Protocol, Self, SupportsIndex, TypeAlias, TypeVar, final, overload
 
-from ._consumer import BatchHandler, Consumer, Handler, Outcome
+from . import aio
+from ._consumer import Consumer, Outcome
 from ._errors import RheoError
 from ._types import Partitions, Payload, Sequences, Time
 from ._values import Capabilities, DeadLetter, GroupInfo, Lag, Page, StreamInfo, TelemetryEvent
@@ -60,8 +61,23 @@ _OrderBy: TypeAlias = Iterable[tuple[str, str]]
 # What settles many takes besides a batch.
 _Leases: TypeAlias = Batch | Iterable[Lease | str]
 
-_OneF = TypeVar("_OneF", bound=Handler)
-_ManyF = TypeVar("_ManyF", bound=BatchHandler)
+# What handles one event at a time, and a list of events at a time.
+_Said: TypeAlias = Outcome | None
+_AllSaid: TypeAlias = Sequence[Outcome | None] | None
+_OneF = TypeVar(
+    "_OneF",
+    bound=Callable[[Event], _Said]
+    | Callable[[Event, Context], _Said]
+    | Callable[[Event], Awaitable[_Said]]
+    | Callable[[Event, aio.Context], Awaitable[_Said]],
+)
+_ManyF = TypeVar(
+    "_ManyF",
+    bound=Callable[[list[Event]], _AllSaid]
+    | Callable[[list[Event], Context], _AllSaid]
+    | Callable[[list[Event]], Awaitable[_AllSaid]]
+    | Callable[[list[Event], aio.Context], Awaitable[_AllSaid]],
+)
 
 def open(
     url: str | None = None,
