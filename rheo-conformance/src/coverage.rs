@@ -91,6 +91,43 @@ const RULES: &[(&str, &str)] = &[
     ("4.13", "Order per key"),
 ];
 
+/// The rules of section 6, by what they are about.
+const RUNTIME: &[(&str, &str)] = &[
+    ("6.producer", "Demand, `max_demand`, options, errors at the start"),
+    ("6.renewal", "Renewal, and leases that are lost"),
+    ("6.settling", "Settling through the producer, `confirm`, `inflight_count`"),
+    ("6.settle_errors", "Settles that fail, by class"),
+    ("6.failure", "`on_failure`, `retry_delay`"),
+    ("6.backoff", "Back-off after fetches that fail"),
+    ("6.wakeups", "Waiting for work"),
+    ("6.drain", "`drain`, `already_draining`"),
+    ("6.close", "`close`"),
+    ("6.consumer", "Handlers and their outcomes, options, errors at the start"),
+    ("6.batches", "Batches, an outcome for each event"),
+    ("6.key_order", "Each key's order with many handlers"),
+    ("6.competition", "Several on one group"),
+    ("6.endings", "What ends a consumer, and what does not"),
+];
+
+/// The rules of section 6 that only programs can check, with threads, signals and the real time.
+const RUNTIME_OF_PROGRAMS: &[(&str, &str)] = &[
+    ("6.cancel", "The signal of a handler, `max_lease_ms`"),
+    ("6.threads", "Renewal on a thread of its own; few threads"),
+    ("6.idle", "An idle consumer neither polls nor burns time"),
+    ("6.crash", "The process dies in the middle"),
+    ("6.telemetry", "What telemetry is told"),
+];
+
+/// Tests that check a rule of section 6 beside the scenarios: the rule, the file, the tests' names.
+pub const PROGRAM_TESTS: &[(&str, &str, &[&str])] = &[
+    (
+        "6.cancel",
+        "rheo-core/tests/runtime.rs",
+        &["a_handler_that_does_not_return_is_told_and_left", "a_lease_is_not_renewed_beyond_its_limit"],
+    ),
+    ("6.settle_errors", "rheo-core/tests/runtime.rs", &["only_a_definite_failure_of_a_settle_is_repeated"]),
+];
+
 /// The failures that users of such systems reported, as far as scenarios can show them on a backend without
 /// durability. Every one of them must be shown.
 const FAILURE_CASES: &[(&str, &str)] = &[
@@ -104,9 +141,11 @@ const FAILURE_CASES: &[(&str, &str)] = &[
     ("failure-case:9", "Lag is wrong after a trim"),
     ("failure-case:10", "A trimmed event leaks capacity, or another takes its place"),
     ("failure-case:11", "Inflight falls only when somebody fetches"),
+    ("failure-case:12", "Heartbeat after settle"),
     ("failure-case:13", "Ack holes above a cap are lost"),
     ("failure-case:14", "Settle through the wrong group"),
     ("failure-case:15", "A hot partition starves another"),
+    ("failure-case:17", "A group vanishes in the store"),
     ("failure-case:20", "A clock step stalls timers"),
     ("failure-case:21", "The write happened, an error was returned"),
     ("failure-case:28", "Close racing a blocked fetch; double close"),
@@ -116,7 +155,7 @@ const FAILURE_CASES: &[(&str, &str)] = &[
     ("failure-case:36", "One page cursor for all partitions; one missing event fails a whole fetch"),
 ];
 
-/// The errors of section 5 that need no durability, other processes or runtime. Every one must be given.
+/// The errors of section 5 that need no durability and no other processes. Every one must be given.
 const ERRORS_OF_MEMORY: &[ErrorCode] = &[
     ErrorCode::StreamNotFound,
     ErrorCode::GroupNotFound,
@@ -135,6 +174,7 @@ const ERRORS_OF_MEMORY: &[ErrorCode] = &[
     ErrorCode::Failed,
     ErrorCode::Ambiguous,
     ErrorCode::Timeout,
+    ErrorCode::AlreadyDraining,
     ErrorCode::Closed,
 ];
 
@@ -157,6 +197,8 @@ fn sections() -> Vec<Section> {
         ("Section 3: what holds for several operations", owned(PARAGRAPHS)),
         ("Section 4: rules", owned(RULES)),
         ("Section 5: errors", errors),
+        ("Section 6: consumption", owned(RUNTIME)),
+        ("Section 6: what programs check", owned(RUNTIME_OF_PROGRAMS)),
         ("Failures that users of such systems reported", owned(FAILURE_CASES)),
     ]
 }
@@ -178,17 +220,17 @@ pub fn document(themes: &[Theme]) -> String {
         let _ = writeln!(text, "| [{theme}](../tests/conformance/{theme}.json) | {} | {about} |", scenarios.len());
     }
     for (heading, rules) in sections() {
-        let _ = write!(text, "\n## {heading}\n\n| rule | what | number | scenarios |\n|---|---|---:|---|\n");
+        let _ = write!(text, "\n## {heading}\n\n| rule | what | number | scenarios, tests |\n|---|---|---:|---|\n");
         for (rule, title) in rules {
-            let (number, names) = scenarios_of(themes, &rule);
+            let (number, names) = checks_of(themes, &rule);
             let _ = writeln!(text, "| {rule} | {title} | {number} | {names} |");
         }
     }
     text
 }
 
-/// How many scenarios check a rule, and their names by theme.
-fn scenarios_of(themes: &[Theme], rule: &str) -> (usize, String) {
+/// How many scenarios and tests check a rule, and their names by theme or file.
+fn checks_of(themes: &[Theme], rule: &str) -> (usize, String) {
     let mut number = 0;
     let mut groups = Vec::new();
     for theme in themes {
@@ -198,6 +240,10 @@ fn scenarios_of(themes: &[Theme], rule: &str) -> (usize, String) {
             number += names.len();
             groups.push(format!("**{}**: {}", theme.theme, names.join(", ")));
         }
+    }
+    for (_, file, tests) in PROGRAM_TESTS.iter().filter(|(checked, ..)| *checked == rule) {
+        number += tests.len();
+        groups.push(format!("[{file}](../{file}): {}", tests.join(", ")));
     }
     (number, if groups.is_empty() { "none yet".to_owned() } else { groups.join("; ") })
 }
@@ -218,6 +264,10 @@ pub fn problems(themes: &[Theme]) -> Vec<String> {
         }
         let unknown_rules = scenario.rule.iter().filter(|rule| !known.contains(*rule));
         problems.extend(unknown_rules.map(|rule| format!("{place}: there is no rule {rule:?}")));
+        let starts = |name: &&str| matches!(*name, "start_producer" | "start_consumer");
+        if scenario.reopen && scenario.steps.iter().flat_map(Step::operations).any(|name| starts(&name)) {
+            problems.push(format!("{place}: what it starts would not outlive a reopen"));
+        }
         let unknown_needs = scenario.needs.iter().filter(|need| !NEEDS.contains(&need.as_str()));
         problems.extend(unknown_needs.map(|need| format!("{place}: nothing offers {need:?}")));
         problems.extend(
@@ -227,10 +277,18 @@ pub fn problems(themes: &[Theme]) -> Vec<String> {
         called.extend(scenario.steps.iter().flat_map(Step::operations));
     }
     let errors = ERRORS_OF_MEMORY.iter().map(|code| format!("error:{code}"));
-    let rules = [VALUES, PARAGRAPHS, RULES, FAILURE_CASES].into_iter().flatten().map(|(rule, _)| (*rule).to_owned());
+    let rules =
+        [VALUES, PARAGRAPHS, RULES, RUNTIME, FAILURE_CASES].into_iter().flatten().map(|(rule, _)| (*rule).to_owned());
     let operations = OPERATIONS.iter().map(|name| format!("3.{name}"));
     let unchecked = rules.chain(operations).chain(errors).filter(|rule| !checked.contains(rule.as_str()));
     problems.extend(unchecked.map(|rule| format!("no scenario checks {rule}")));
+    for (rule, _) in RUNTIME_OF_PROGRAMS {
+        if !PROGRAM_TESTS.iter().any(|(checked, ..)| checked == rule) {
+            problems.push(format!("no test checks {rule}"));
+        }
+    }
+    let unknown_rules = PROGRAM_TESTS.iter().filter(|(rule, ..)| !known.contains(*rule));
+    problems.extend(unknown_rules.map(|(rule, file, _)| format!("{file}: there is no rule {rule:?}")));
     let uncalled = OPERATIONS.iter().filter(|name| !called.contains(*name));
     problems.extend(uncalled.map(|name| format!("no scenario calls {name}")));
     problems

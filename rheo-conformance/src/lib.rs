@@ -13,6 +13,7 @@
 //! The scenarios lie in `tests/conformance`, where a README describes their format for the runners of other
 //! languages too. This crate carries them with it.
 
+mod consumption;
 pub mod coverage;
 mod matching;
 pub mod model;

@@ -190,6 +190,9 @@ struct Run<'r, 'a> {
 
 impl Drop for Run<'_, '_> {
     fn drop(&mut self) {
+        for surface in self.instances.values() {
+            surface.running.close();
+        }
         let named = self.instances.values().map(|surface| &surface.instance);
         for instance in named.chain(&self.unnamed) {
             // The scenario is over; whether closing works is for scenarios of their own.
@@ -297,13 +300,13 @@ impl<'r, 'a> Run<'r, 'a> {
 
     fn call(&mut self, call: &Call, index: Option<u64>) -> Result<(String, Answer), Mismatch> {
         let (surface, args, text) = self.prepare(call, index)?;
-        let kept_as = call.instance.as_deref();
+        let kept_as = call.kept_as.as_deref();
         let answer = match call.op.as_str() {
             "open" => self.open_another(args, kept_as),
             "get_instance" => self.get_instance(&args, kept_as),
             op => {
                 let given = lease_ids(&args);
-                let answer = caught(&surface, op, args);
+                let answer = caught(&surface, op, kept_as, args);
                 self.note_leases(op, &given, &answer);
                 answer
             }
@@ -316,7 +319,7 @@ impl<'r, 'a> Run<'r, 'a> {
         let (sender, answer) = channel();
         let op = call.op.clone();
         // The thread ends with its call; once the run is over, nobody listens.
-        thread::spawn(move || drop(sender.send(caught(&surface, &op, args))));
+        thread::spawn(move || drop(sender.send(caught(&surface, &op, None, args))));
         self.background.insert(name.to_owned(), Background { call: text, answer });
         Ok(())
     }
@@ -438,8 +441,8 @@ impl<'r, 'a> Run<'r, 'a> {
 }
 
 /// Calls an operation. A panic of the library fails the step that met it, and the other scenarios still run.
-fn caught(surface: &Surface, op: &str, args: Map<String, Value>) -> Answer {
-    catch_unwind(AssertUnwindSafe(|| surface.call(op, args))).unwrap_or_else(|panic| {
+fn caught(surface: &Surface, op: &str, kept_as: Option<&str>, args: Map<String, Value>) -> Answer {
+    catch_unwind(AssertUnwindSafe(|| surface.call(op, kept_as, args))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref().copied());
         Err(Failure::Panic(text.unwrap_or("without a text").to_owned()))
     })

@@ -81,8 +81,8 @@ pub struct Call {
     pub args: Map<String, Value>,
     /// The instance it is called on; the one under test when missing.
     pub on: Option<String>,
-    /// Under which name an opened instance is kept.
-    pub instance: Option<String>,
+    /// Under which name it is kept: an opened instance, a producer, a consumer.
+    pub kept_as: Option<String>,
 }
 
 /// What must come of a call, and whether the result is kept.
@@ -142,7 +142,7 @@ fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<V
 
 impl From<CallText> for Call {
     fn from(text: CallText) -> Call {
-        Call { op: text.op, args: text.args, on: text.on, instance: None }
+        Call { op: text.op, args: text.args, on: text.on, kept_as: None }
     }
 }
 
@@ -160,7 +160,7 @@ impl TryFrom<StepText> for Step {
         let unused = wanted.save.is_none() && matches!(wanted.expected, Expected::Success);
         match (text.op, text.start, text.join, text.repeat, text.meanwhile, text.steps) {
             (Some(op), None, None, None, None, None) => {
-                Ok(Step::Call(Call { op, args: text.args, on: text.on, instance: text.r#as }, wanted))
+                Ok(Step::Call(Call { op, args: text.args, on: text.on, kept_as: text.r#as }, wanted))
             }
             (None, Some(call), None, None, None, None) if unused => {
                 Ok(Step::Start(call.into(), text.r#as.ok_or("start needs a name: as")?))

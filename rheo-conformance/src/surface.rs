@@ -1,5 +1,6 @@
 //! The Rust surface as the scenarios see it: an operation's name and arguments become a call, its result JSON.
 
+use crate::consumption::Running;
 use crate::runner::Way;
 use crate::view;
 use rheo_core::{
@@ -44,6 +45,7 @@ pub(crate) type Leases = Arc<Mutex<HashMap<String, Lease>>>;
 
 /// An instance and how it is called.
 pub(crate) struct Surface {
+    pub(crate) running: Running,
     pub(crate) instance: Instance,
     way: Way,
     leases: Leases,
@@ -94,13 +96,23 @@ macro_rules! on_settler {
 
 impl Surface {
     pub(crate) fn new(instance: Instance, way: Way, leases: Leases) -> Surface {
-        Surface { instance, way, leases, streams: Mutex::default(), groups: Mutex::default() }
+        let (streams, groups) = (Mutex::default(), Mutex::default());
+        Surface { running: Running::default(), instance, way, leases, streams, groups }
     }
 
-    /// Calls an operation.
-    pub(crate) fn call(&self, op: &str, args: Map<String, Value>) -> Result<Value, Failure> {
+    /// Calls an operation; what it starts is kept under a name.
+    pub(crate) fn call(&self, op: &str, kept_as: Option<&str>, args: Map<String, Value>) -> Result<Value, Failure> {
         let mut args = Args { op, fields: args };
         let args = &mut args;
+        if matches!(op, "start_producer" | "start_consumer") {
+            return self.start(op, kept_as, args);
+        }
+        if let Some(producer) = args.text("producer")? {
+            return self.with_producer(op, &producer, args);
+        }
+        if let Some(consumer) = args.text("consumer")? {
+            return self.with_consumer(op, &consumer, args);
+        }
         let done = |(): ()| Value::Null;
         let db = &self.instance;
         match op {
@@ -240,11 +252,7 @@ impl Surface {
                     wait_ms: args.number("wait_ms")?.unwrap_or_default(),
                     interrupt: None,
                 };
-                let leases = args.end(|| on_group!(group, fetch / fetch(&options)))?;
-                let views = leases.iter().map(view::lease).collect();
-                let known = leases.into_iter().map(|lease| (lease.token().to_string(), lease));
-                self.leases.lock().expect("no call panicked").extend(known);
-                Ok(views)
+                args.end(|| on_group!(group, fetch / fetch(&options))).map(|leases| self.seen(leases))
             }
             "lag" => {
                 let partitions = args.partitions()?;
@@ -368,9 +376,17 @@ impl Surface {
         through.or_else(in_common).map(|(stream, group)| self.bound_group(&stream, &group)).transpose()
     }
 
+    /// Remembers leases for the settles that name them, and shows them.
+    pub(crate) fn seen(&self, leases: Vec<Lease>) -> Value {
+        let views = leases.iter().map(view::lease).collect();
+        let known = leases.into_iter().map(|lease| (lease.token().to_string(), lease));
+        self.leases.lock().expect("no call panicked").extend(known);
+        views
+    }
+
     /// What a settle is given: the lease that a view stands for, or a token as text. A token that is malformed is
     /// the library's error, not the scenario's.
-    fn holder(&self, value: &Value) -> Result<Result<Holder, Error>, Failure> {
+    pub(crate) fn holder(&self, value: &Value) -> Result<Result<Holder, Error>, Failure> {
         if let Value::String(token) = value {
             return Ok(token.parse().map(Holder::Token));
         }
@@ -402,7 +418,7 @@ impl Surface {
         })
     }
 
-    fn bound_group(&self, stream: &str, group: &str) -> Result<Group, Error> {
+    pub(crate) fn bound_group(&self, stream: &str, group: &str) -> Result<Group, Error> {
         let names = (stream.to_owned(), group.to_owned());
         let mut groups = self.groups.lock().expect("no call panicked");
         Ok(match groups.get(&names) {
@@ -413,7 +429,7 @@ impl Surface {
 }
 
 /// What a settle is given.
-enum Holder {
+pub(crate) enum Holder {
     Lease(Lease),
     Token(LeaseToken),
 }
@@ -474,14 +490,14 @@ pub(crate) fn open_options(fields: &Map<String, Value>) -> Result<OpenOptions, F
 }
 
 /// The arguments of a call. Each is taken once; what is left at the end is a mistake of the scenario.
-struct Args<'a> {
+pub(crate) struct Args<'a> {
     op: &'a str,
     fields: Map<String, Value>,
 }
 
 impl Args<'_> {
     /// Does the call, if every argument was understood.
-    fn end<T>(&mut self, call: impl FnOnce() -> Result<T, Error>) -> Result<T, Failure> {
+    pub(crate) fn end<T>(&mut self, call: impl FnOnce() -> Result<T, Error>) -> Result<T, Failure> {
         match self.fields.keys().next() {
             Some(unknown) => Err(format!("{} has no argument {unknown:?}", self.op).into()),
             None => Ok(call()?),
@@ -489,15 +505,15 @@ impl Args<'_> {
     }
 
     /// An argument, which is then no longer left.
-    fn take(&mut self, name: &str) -> Option<Value> {
+    pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
         self.fields.remove(name)
     }
 
-    fn required(&mut self, name: &str) -> Result<Value, Failure> {
+    pub(crate) fn required(&mut self, name: &str) -> Result<Value, Failure> {
         self.take(name).ok_or_else(|| format!("{} needs the argument {name:?}", self.op).into())
     }
 
-    fn text(&mut self, name: &str) -> Result<Option<String>, Failure> {
+    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, Failure> {
         match self.take(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -505,11 +521,11 @@ impl Args<'_> {
         }
     }
 
-    fn required_text(&mut self, name: &str) -> Result<String, Failure> {
+    pub(crate) fn required_text(&mut self, name: &str) -> Result<String, Failure> {
         self.text(name)?.ok_or_else(|| format!("{} needs the argument {name:?}", self.op).into())
     }
 
-    fn number<N: TryFrom<i128>>(&mut self, name: &str) -> Result<Option<N>, Failure> {
+    pub(crate) fn number<N: TryFrom<i128>>(&mut self, name: &str) -> Result<Option<N>, Failure> {
         let Some(value) = self.take(name) else { return Ok(None) };
         match integer(&value).and_then(|number| N::try_from(number).ok()) {
             Some(number) => Ok(Some(number)),
@@ -517,7 +533,7 @@ impl Args<'_> {
         }
     }
 
-    fn required_number<N: TryFrom<i128>>(&mut self, name: &str) -> Result<N, Failure> {
+    pub(crate) fn required_number<N: TryFrom<i128>>(&mut self, name: &str) -> Result<N, Failure> {
         self.number(name)?.ok_or_else(|| format!("{} needs the argument {name:?}", self.op).into())
     }
 
@@ -533,7 +549,7 @@ impl Args<'_> {
         Ok(self.number(name)?.map(Timestamp::from_micros))
     }
 
-    fn list(&mut self, name: &str) -> Result<Option<Vec<Value>>, Failure> {
+    pub(crate) fn list(&mut self, name: &str) -> Result<Option<Vec<Value>>, Failure> {
         match self.take(name) {
             None => Ok(None),
             Some(Value::Array(list)) => Ok(Some(list)),
@@ -541,7 +557,7 @@ impl Args<'_> {
         }
     }
 
-    fn required_list(&mut self, name: &str) -> Result<Vec<Value>, Failure> {
+    pub(crate) fn required_list(&mut self, name: &str) -> Result<Vec<Value>, Failure> {
         self.list(name)?.ok_or_else(|| format!("{} needs the argument {name:?}", self.op).into())
     }
 
@@ -631,7 +647,7 @@ impl Args<'_> {
         self.end(|| Ok(query))
     }
 
-    fn wrong<T>(&self, name: &str, value: &Value, wanted: &str) -> Result<T, Failure> {
+    pub(crate) fn wrong<T>(&self, name: &str, value: &Value, wanted: &str) -> Result<T, Failure> {
         Err(format!("{}: {name} is {value}, which this runner cannot pass as {wanted}", self.op).into())
     }
 }

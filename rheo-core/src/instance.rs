@@ -738,7 +738,7 @@ impl Operations {
         }
         let result = self.backend.close();
         if let Some(timer) = self.timer.get() {
-            timer.wake_all();
+            timer.instance_closed();
         }
         result
     }

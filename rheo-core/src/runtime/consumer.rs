@@ -37,7 +37,7 @@ impl<'a> Work<'a> {
     }
 
     /// Fires when one of the leases is lost, so that what the handler says of it counts for nothing; when the handler has had them for
-    /// `max_lease_ms`; and when the consumer is closed before the handler returns. It is for this work alone: once the handler
+    /// `max_lease_ms`; and when the consumer or its instance is closed before the handler returns. It is for this work alone: once the handler
     /// has returned it is used again.
     pub fn cancel(&self) -> &'a Interrupt {
         self.cancel
@@ -330,7 +330,7 @@ impl Pool {
                     }
                 }
             }
-            shared.retain_held(leases, cancel);
+            shared.begin(leases, cancel);
         }
         true
     }
@@ -378,6 +378,9 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.shared.fail(&Error::new(ErrorCode::Internal, "a worker of the consumer panicked outside its handler"));
+        }
         // Also when it never ran.
         let mut workers = self.0.workers.lock();
         *workers -= 1;

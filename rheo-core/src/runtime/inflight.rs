@@ -87,11 +87,6 @@ impl Inflight {
         self.held.insert(held.token.lease_id(), held);
     }
 
-    /// Whether a lease is held.
-    pub(super) fn holds(&self, id: LeaseId) -> bool {
-        self.held.contains_key(&id)
-    }
-
     /// Which attempt a lease is that is held.
     pub(super) fn attempt(&self, id: LeaseId) -> Option<u32> {
         self.held.get(&id).map(|held| held.attempt)
@@ -106,7 +101,7 @@ impl Inflight {
             return None;
         }
         if let Some(cancel) = cancel {
-            held.started_at = Some(now);
+            (held.started_at, held.given_up) = (Some(now), false);
             held.cancel = Some(cancel.clone());
         }
         Some(held.due(self.max_lease))
@@ -120,6 +115,11 @@ impl Inflight {
     /// No longer holds anything, and returns what was held.
     pub(super) fn take(&mut self) -> Vec<Held> {
         self.held.drain().map(|(_, held)| held).collect()
+    }
+
+    /// Sets the signals of everything that is held, and returns them.
+    pub(super) fn cancel(&mut self) -> Vec<Interrupt> {
+        self.held.values_mut().filter_map(Held::cancelled).collect()
     }
 
     /// Adds the tokens that are to be renewed now: those that are due, and those that nearly are, so that leases which were

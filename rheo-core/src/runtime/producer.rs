@@ -121,8 +121,8 @@ impl Producer {
         Ok(&self.0.shared)
     }
 
-    /// At most `most` leases, at least one; waits up to `timeout_ms` for the first. A timeout of 0 does not wait. Costs a lock where
-    /// leases were fetched for others before, else a fetch.
+    /// At most `most` leases, at least one; waits up to `timeout_ms` for the first. A timeout of 0 does not wait. Fetches no more than
+    /// that, so that the rest is there for others; the producer of a consumer fetches all that it may hold.
     ///
     /// An interrupt ends the wait. Under a manual clock the wait is over when that clock has moved by `timeout_ms`, or when that much
     /// time has really passed. A fetch that fails is reported (`fetch.error`) and repeated after a back-off.
@@ -356,7 +356,7 @@ impl Drain {
     /// # Errors
     /// `closed`, `forked`.
     pub fn is_done(&self) -> Result<bool> {
-        if self.0.generation().is_past() || self.0.inflight_count() > 0 {
+        if self.0.generation().is_past() || !self.0.state.lock().is_settled() {
             self.0.operations().usable()?;
             return Ok(false);
         }
@@ -482,6 +482,8 @@ struct State {
     /// How many are being settled; neither in `inflight` nor in `gathered`.
     settling: usize,
     is_fetching: bool,
+    /// A fetch is under way that may bring leases.
+    is_claiming: bool,
     /// Somebody who does not wait found another one fetching.
     refused: bool,
     /// How many threads wait at `others`.
@@ -499,6 +501,11 @@ struct State {
 impl State {
     fn inflight_count(&self) -> usize {
         self.inflight.len() + self.gathered.len() + self.settling
+    }
+
+    /// Whether nothing is held, and nothing about to be.
+    fn is_settled(&self) -> bool {
+        self.inflight_count() == 0 && !self.is_claiming
     }
 }
 
@@ -544,6 +551,7 @@ impl Shared {
                 gathered_since: 0,
                 settling: 0,
                 is_fetching: false,
+                is_claiming: false,
                 refused: false,
                 waiting: 0,
                 wakes: 0,
@@ -558,7 +566,11 @@ impl Shared {
             watchers: Wakers::default(),
         });
         match failure {
-            Some(error) => Err(error),
+            Some(error) => {
+                // It never began.
+                shared.state.lock().told_end = true;
+                Err(error)
+            }
             None => {
                 let name = match role {
                     Role::Producer => TelemetryName::ProducerStart,
@@ -640,9 +652,8 @@ impl Shared {
                 state = self.settle_gathered(state);
                 continue;
             }
-            let room = self.max_demand.saturating_sub(state.inflight_count());
             let now = self.now();
-            if state.is_fetching || room == 0 || now < state.fetch_at {
+            if state.is_fetching || self.room(&state) == 0 || now < state.fetch_at {
                 let pause = (now < state.fetch_at).then_some(state.fetch_at);
                 if wait.is_over(self) {
                     state.refused |= state.is_fetching;
@@ -655,11 +666,18 @@ impl Shared {
                 state.waiting -= 1;
                 continue;
             }
-            if let Some(found) = self.fetch(state, room, wait)? {
+            // What a producer's user has not asked for is for others; a consumer's handlers ask for all that it may hold.
+            let demand = if self.role == Role::Producer { most - leases.len() } else { usize::MAX };
+            if let Some(found) = self.fetch(state, demand, wait)? {
                 return Ok(found);
             }
             state = self.state.lock();
         }
+    }
+
+    /// How many more leases it may hold.
+    fn room(&self, state: &State) -> usize {
+        self.max_demand.saturating_sub(state.inflight_count())
     }
 
     fn wait(&self, condition: &Condvar, state: &mut MutexGuard<'_, State>, until: Option<Instant>) {
@@ -686,16 +704,13 @@ impl Shared {
                 leases.push(lease);
             }
         }
-        if !state.gathered.is_empty() {
-            let at = state.gathered_since + GATHER_TIMER;
-            self.schedule(state, at);
-        }
     }
 
-    /// Fetches into the buffer, for everybody, and waits for something to fetch. Returns nothing when it is worth looking at the
+    /// Fetches at most `demand` leases into the buffer, for everybody, and waits for something to fetch. Returns nothing when it is worth looking at the
     /// state again.
-    fn fetch(&self, mut state: MutexGuard<'_, State>, mut room: usize, wait: Wait<'_>) -> Result<Option<Taken>> {
-        state.is_fetching = true;
+    fn fetch(&self, mut state: MutexGuard<'_, State>, demand: usize, wait: Wait<'_>) -> Result<Option<Taken>> {
+        let mut room = self.room(&state).min(demand);
+        (state.is_fetching, state.is_claiming) = (true, true);
         let mut wakes = state.wakes;
         drop(state);
         let _fetching = Fetching(self);
@@ -724,6 +739,7 @@ impl Shared {
             state.fetch_at = Micros::MIN;
             if !fetched.is_empty() {
                 if state.stopped {
+                    // A drain waits for this: it counts as being claimed until then.
                     drop(state);
                     self.release(fetched.iter().map(Lease::token));
                     return Ok(None);
@@ -734,8 +750,10 @@ impl Shared {
                 }
                 self.schedule(&mut state, first);
                 state.buffered.extend(fetched);
+                state.is_claiming = false;
                 return Ok(None);
             }
+            state.is_claiming = false;
             if state.stopped || state.failure.is_some() {
                 return Ok(None);
             }
@@ -743,6 +761,7 @@ impl Shared {
                 return Ok(Some(Taken::Nothing { look_again: due.filter(|_| !self.timer.clock.is_manual()) }));
             }
             if watch.is_none() && can_watch {
+                state.is_claiming = true;
                 drop(state);
                 let waker = Waker::from(Arc::new(WakeFetcher(Weak::clone(&self.this))));
                 match self.group.watch(self.partitions.as_deref(), &waker) {
@@ -769,10 +788,11 @@ impl Shared {
             }
             wakes = state.wakes;
             // Slots may have come free meanwhile, or gone.
-            room = self.max_demand.saturating_sub(state.inflight_count());
+            room = self.room(&state).min(demand);
             if state.stopped || state.failure.is_some() || !state.buffered.is_empty() || room == 0 {
                 return Ok(None);
             }
+            state.is_claiming = true;
         }
     }
 
@@ -780,16 +800,20 @@ impl Shared {
         self.tell(TelemetryName::FetchError, Some(error));
         let ends = error.code().ends_consumer()
             || matches!(error.code(), ErrorCode::StreamNotFound | ErrorCode::GroupNotFound);
-        let mut state = self.state.lock();
         if ends {
-            state.failure.get_or_insert_with(|| error.clone());
-            drop(state);
-            self.tell_end(Some(error));
-            self.look_again();
+            self.fail(error);
         } else {
+            let mut state = self.state.lock();
             let delay = state.backoff.failed();
             state.fetch_at = now.saturating_add(micros(delay));
         }
+    }
+
+    /// Ends by itself, with an error.
+    pub(super) fn fail(&self, error: &Error) {
+        self.state.lock().failure.get_or_insert_with(|| error.clone());
+        self.tell_end(Some(error));
+        self.look_again();
     }
 
     /// Takes note of what handlers said. What came of a lease that is not held any more counts for nothing.
@@ -816,10 +840,15 @@ impl Shared {
             }
         }
         state.settling += others.len();
-        let is_old = now - state.gathered_since >= GATHER_AGE.min(micros(self.lease_ms) / 8);
+        let is_old = now - state.gathered_since >= self.gather_at_most(GATHER_AGE);
         let is_enough = state.gathered.len() >= GATHER || state.buffered.is_empty() || state.stopped;
-        if !state.gathered.is_empty() && (is_enough || is_slow || is_old) {
-            state = self.settle_gathered(state);
+        if !state.gathered.is_empty() {
+            if is_enough || is_slow || is_old {
+                state = self.settle_gathered(state);
+            } else {
+                let at = state.gathered_since + self.gather_at_most(GATHER_TIMER);
+                self.schedule(&mut state, at);
+            }
         }
         drop(state);
         while let Some((first, outcome)) = others.pop() {
@@ -832,6 +861,11 @@ impl Shared {
             }
             self.settle(same, outcome);
         }
+    }
+
+    /// What is gathered is not renewed, so it waits for a small part of its lease at most.
+    fn gather_at_most(&self, time: Micros) -> Micros {
+        time.min(micros(self.lease_ms) / 8)
     }
 
     /// Settles what was gathered; the state is not locked meanwhile.
@@ -975,19 +1009,24 @@ impl Shared {
 
     /// Takes leases back that a worker was given and has not begun with.
     pub(super) fn put_back(&self, leases: &[Lease]) {
-        let held: Vec<Held> = {
-            let mut state = self.state.lock();
-            leases.iter().filter_map(|lease| state.inflight.remove(lease.lease_id())).collect()
-        };
+        let mut state = self.state.lock();
+        let held: Vec<Held> = leases.iter().filter_map(|lease| state.inflight.remove(lease.lease_id())).collect();
+        state.settling += held.len();
+        drop(state);
         self.release(held.iter().map(|held| &held.token));
+        self.state.lock().settling -= held.len();
         self.look_again();
     }
 
-    /// Forgets those of a worker's leases that were lost while it waited for more, and what its signal said of them.
-    pub(super) fn retain_held(&self, leases: &mut Vec<Lease>, cancel: &Interrupt) {
-        let state = self.state.lock();
-        leases.retain(|lease| state.inflight.holds(lease.lease_id()));
+    /// A worker has waited for more and begins now: forgets those of its leases that were lost meanwhile, and what its signal said.
+    pub(super) fn begin(&self, leases: &mut Vec<Lease>, cancel: &Interrupt) {
+        let now = self.now();
+        let mut state = self.state.lock();
         cancel.reset();
+        leases.retain(|lease| {
+            let due = state.inflight.hand_out(lease.lease_id(), now, Some(cancel));
+            due.inspect(|due| self.schedule(&mut state, *due)).is_some()
+        });
     }
 
     /// Waits until everything is settled. Returns whether it is.
@@ -995,7 +1034,7 @@ impl Shared {
         let _interrupted = wait.interrupt.map(|interrupt| interrupt.watch(self.waker()));
         let mut state = self.state.lock();
         loop {
-            if state.inflight_count() == 0 {
+            if state.is_settled() {
                 return Ok(true);
             }
             if wait.is_over(self) {
@@ -1078,13 +1117,22 @@ impl Shared {
 
     /// The instance is about to be closed.
     pub(super) fn instance_closes(&self) {
-        if !self.is_stopped() {
-            self.stop();
-            let error = Error::closed();
-            self.state.lock().failure.get_or_insert_with(|| error.clone());
-            self.tell_end(Some(&error));
-            self.look_again();
+        let mut state = self.state.lock();
+        if state.stopped || state.failure.is_some() {
+            return;
         }
+        // First of all, so that whoever finds it stopped finds why.
+        let error = state.failure.insert(Error::closed()).clone();
+        drop(state);
+        self.stop();
+        self.tell_end(Some(&error));
+    }
+
+    /// The instance was closed: what is held is lost.
+    pub(super) fn instance_closed(&self) {
+        let cancelled = self.state.lock().inflight.cancel();
+        wake(cancelled);
+        self.look_again();
     }
 
     /// Adds what is to be renewed now.
@@ -1114,7 +1162,7 @@ impl Shared {
     /// Does whatever else is due, and says when to be called next.
     pub(super) fn tick(&self, now: Micros) {
         let mut state = self.state.lock();
-        if !state.gathered.is_empty() && now - state.gathered_since >= GATHER_AGE {
+        if !state.gathered.is_empty() && now - state.gathered_since >= self.gather_at_most(GATHER_AGE) {
             state = self.settle_gathered(state);
         }
         let repeats = state.inflight.take_repeats(now);
@@ -1126,7 +1174,7 @@ impl Shared {
         }
         let mut state = self.state.lock();
         state.scheduled = Micros::MAX;
-        let gathered = (!state.gathered.is_empty()).then(|| state.gathered_since + GATHER_TIMER);
+        let gathered = (!state.gathered.is_empty()).then(|| state.gathered_since + self.gather_at_most(GATHER_TIMER));
         if let Some(next) = state.inflight.next_due().into_iter().chain(gathered).min() {
             self.schedule(&mut state, next);
         }
@@ -1166,14 +1214,17 @@ struct Fetching<'a>(&'a Shared);
 impl Drop for Fetching<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();
-        state.is_fetching = false;
+        (state.is_fetching, state.is_claiming) = (false, false);
         let refused = std::mem::take(&mut state.refused);
-        let waiting = state.waiting > 0;
+        let (waiting, stopped) = (state.waiting > 0, state.stopped);
         drop(state);
         if waiting {
             self.0.others.notify_one();
         }
-        if refused {
+        if stopped {
+            self.0.settled.notify_all();
+        }
+        if refused || stopped {
             self.0.wake_watchers();
         }
     }

@@ -12,6 +12,7 @@ use crate::runtime::producer::Shared;
 use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -124,10 +125,10 @@ impl Timer {
         }
     }
 
-    /// Lets everybody who waits find that the instance is closed.
-    pub(crate) fn wake_all(&self) {
+    /// The instance was closed: lets everybody who waits find that.
+    pub(crate) fn instance_closed(&self) {
         for producer in self.all() {
-            producer.look_again();
+            producer.instance_closed();
         }
     }
 
@@ -146,7 +147,8 @@ impl Timer {
                 Some(_) => {
                     let now = state.due.first().map_or(0, |(at, _)| *at);
                     drop(state);
-                    self.do_due(now);
+                    // Whatever a backend or a waker does: the leases of the others are still to be renewed.
+                    let _ = catch_unwind(AssertUnwindSafe(|| self.do_due(now)));
                     state = self.state.lock();
                 }
             }
