@@ -457,7 +457,7 @@ fn who_waits_for_more_forgets_what_was_lost() {
     let Next::Leases(mut leases) = producer.next_for(2, 0, None, Some(&cancel)).unwrap() else { panic!("two") };
     assert_eq!(producer.confirm(&[leases[0].lease_id()]).unwrap(), 1);
     cancel.fire();
-    producer.keep_held(&mut leases, &cancel).unwrap();
+    producer.begin(&mut leases, &cancel).unwrap();
     assert_eq!(leases.len(), 1);
     assert!(!cancel.is_fired());
 }

@@ -80,10 +80,8 @@ pub fn outcomes(given: &Bound<'_, PyAny>, count: usize, as_list: bool, outcomes:
             Err(error) => Some(error),
         }
     };
-    if let Some(wrong) = &wrong
-        && outcomes.len() != count
-    {
-        outcomes.clear();
+    if let Some(wrong) = &wrong {
+        // Missing ones are failures.
         outcomes.resize(count, Outcome::fail(wrong.clone()));
     }
     wrong
@@ -110,7 +108,10 @@ fn listed(given: &Bound<'_, PyAny>, count: usize, outcomes: &mut Vec<Outcome>) -
     }
     if outcomes.len() != count {
         let given = outcomes.len();
-        outcomes.clear();
+        if given > count {
+            // Which is whose nobody knows.
+            outcomes.clear();
+        }
         return Ok(Some(format!("the handler returned {given} outcomes for {count} events; it takes one for each")));
     }
     Ok(wrong)

@@ -699,7 +699,7 @@ impl Hand {
     fn begin<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let mut state = self.state();
         let leases = &mut state.leases;
-        attached(py, || self.producer.keep_held(leases, &self.cancel))?;
+        attached(py, || self.producer.begin(leases, &self.cancel))?;
         self.argument(py, &state)
     }
 

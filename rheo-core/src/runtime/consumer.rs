@@ -379,7 +379,9 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.shared.fail(&Error::new(ErrorCode::Internal, "a worker of the consumer panicked outside its handler"));
+            self.0
+                .shared
+                .fail(&Error::new(ErrorCode::Internal, "a worker of the consumer panicked outside its handler"));
         }
         // Also when it never ran.
         let mut workers = self.0.workers.lock();

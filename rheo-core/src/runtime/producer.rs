@@ -247,13 +247,13 @@ impl Producer {
         Ok(())
     }
 
-    /// Forgets those of a handler's leases that were lost since it was given them, and what its signal said of them: for one that
-    /// waits for more before it begins.
+    /// For a handler that waited for more after it was given these leases, and begins now: forgets those that were lost meanwhile, and what
+    /// the signal said of them. Their time with the handler counts from now on.
     ///
     /// # Errors
     /// `forked`.
-    pub fn keep_held(&self, leases: &mut Vec<Lease>, cancel: &Interrupt) -> Result<()> {
-        self.shared()?.retain_held(leases, cancel);
+    pub fn begin(&self, leases: &mut Vec<Lease>, cancel: &Interrupt) -> Result<()> {
+        self.shared()?.begin(leases, cancel);
         Ok(())
     }
 

@@ -142,6 +142,9 @@ class Run:
         on = call.get("on", UNDER_TEST)
         if on not in self._targets:
             raise Mistake(f"no instance is called {on!r}")
+        if op in ("start_producer", "start_consumer"):
+            # The surface keeps what it gives.
+            args = {**args, "as": call["as"]}
         return text, partial(self._targets[on].call, op, args)
 
     def _start(self, call: dict[str, Json], name: str, index: int | None) -> None:
