@@ -154,7 +154,7 @@ def opened(open_: Callable[..., Any], url: str, options: dict[str, Json]) -> Any
 async def awaited(make: Callable[[], Any]) -> Any:
     """What a call gives: an awaitable is awaited, an asynchronous iterator exhausted."""
     result = make()
-    if hasattr(result, "__aiter__"):
+    if hasattr(result, "__aiter__") and not isinstance(result, rheo.aio.Producer):
         return [element async for element in result]
     return await result if hasattr(result, "__await__") else result
 

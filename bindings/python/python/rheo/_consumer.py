@@ -254,6 +254,7 @@ class _Loop:
     def __init__(self, plan: Plan, handler: "Callable[..., Any]", wants_context: bool) -> None:
         self._producer: Producer = plan.producer()
         self._plan, self._handler, self._wants_context = plan, handler, wants_context
+        self._failure: RheoError | None = None
         self._handlers: aio._Handlers | None = None
         self._ended = threading.Event()
         # A daemon, so that it does not keep the interpreter; what it does then is drained at the end all the same.
@@ -270,9 +271,13 @@ class _Loop:
         from . import aio
 
         instance = aio.Instance(self._plan.instance, aio._Threads())
-        self._handlers = aio._Handlers(self._producer, self._plan, self._handler, self._wants_context, instance)
         try:
+            self._handlers = aio._Handlers(self._producer, self._plan, self._handler, self._wants_context, instance)
             await self._handlers.ended
+        except RheoError as error:
+            # What it is to watch is gone already.
+            self._failure = error
+            self._producer.close()
         finally:
             instance._threads.end()
 
@@ -317,7 +322,7 @@ class _Loop:
 
     @property
     def failure(self) -> RheoError | None:
-        return None if self._handlers is None else self._handlers.failure
+        return self._failure if self._handlers is None else self._handlers.failure
 
 
 def log_failure(handler: object, stream: str, group: str, raised: BaseException | None, wrong: str) -> None:
