@@ -173,7 +173,8 @@ pub fn reason_of(py: Python<'_>, error: &PyErr) -> String {
 /// Logs that a handler failed: with what it raised, or with what is wrong with what it returned.
 pub fn log(py: Python<'_>, handler: &Bound<'_, PyAny>, group: &rheo_core::Group, raised: Option<&PyErr>, wrong: &str) {
     let logged = runtime(py).and_then(|runtime| {
-        let raised = raised.map(|error| error.value(py).clone());
+        // With its traceback.
+        let raised = raised.map(|error| error.clone_ref(py).into_value(py));
         runtime.log_failure.bind(py).call1((handler, group.stream(), group.name(), raised, wrong))
     });
     if let Err(error) = logged {

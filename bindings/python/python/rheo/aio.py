@@ -1396,6 +1396,8 @@ class _Handlers:
         self._tasks: set[asyncio.Task[None]] = set()
         self._idle: deque[asyncio.Future[None]] = deque()
         self._wakes = 0
+        # One task has seen that there will be no more.
+        self._is_over = False
         self._timer: asyncio.TimerHandle | None = None
         self._pause_at = monotonic() + _TURN
         self.failure: RheoError | None = None
@@ -1423,7 +1425,7 @@ class _Handlers:
             if not future.done():
                 future.set_result(None)
                 return
-        if len(self._tasks) < self._concurrency and not self.ended.done():
+        if len(self._tasks) < self._concurrency and not self._is_over:
             self._begin()
 
     def _wake_in(self, seconds: float) -> None:
@@ -1447,7 +1449,7 @@ class _Handlers:
                 if argument is None:
                     argument = await self._wait(hand)
                     if argument is None:
-                        return
+                        break
                 if self._idle or len(self._tasks) < self._concurrency:
                     self.wake()
                 if self._fill and not hand.is_full:
@@ -1472,9 +1474,11 @@ class _Handlers:
             # What ends consumers; the others are looked after by the producer.
             self.failure = self.failure or error
         finally:
+            # The others are to see it too.
+            self._is_over = True
+            self.wake()
             with suppress(RheoError):
                 hand.give_back()
-            self.wake()
 
     async def _in_context(self, hand: _rheo.Hand, argument: Any) -> Any:
         cancel = hand.cancel()
