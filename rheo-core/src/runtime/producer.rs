@@ -599,13 +599,18 @@ impl Shared {
     }
 
     fn tell_end(&self, error: Option<&Error>) {
-        if !std::mem::replace(&mut self.state.lock().told_end, true) {
-            let name = match self.role {
-                Role::Producer => TelemetryName::ProducerStop,
-                Role::Consumer => TelemetryName::ConsumerStop,
-            };
-            self.tell(name, error);
+        let mut state = self.state.lock();
+        if std::mem::replace(&mut state.told_end, true) {
+            return;
         }
+        // Whoever closes what has ended by itself may be the first to tell.
+        let failure = state.failure.clone();
+        drop(state);
+        let name = match self.role {
+            Role::Producer => TelemetryName::ProducerStop,
+            Role::Consumer => TelemetryName::ConsumerStop,
+        };
+        self.tell(name, error.or(failure.as_ref()));
     }
 
     /// Has the timer call, unless it does so earlier anyway.
