@@ -57,7 +57,7 @@ impl Plan {
     fn pool(&self, py: Python<'_>, handler: Py<PyAny>, wants_context: bool) -> PyResult<Pool> {
         let home = Home { instance: self.instance.clone(), codec: self.codec.clone() };
         let (group, as_list) = (self.group.clone(), self.as_list);
-        let handler = Handler { function: handler, wants_context, as_list, home, group };
+        let handler = Handler { function: Some(handler), wants_context, as_list, home, group };
         let consumer = attached(py, || {
             Consumer::start_batches(&self.group, &self.options, move |work, outcomes| {
                 in_worker(|py| handler.run(py, work, outcomes));

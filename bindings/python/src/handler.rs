@@ -1,7 +1,7 @@
 //! Handlers of consumers: what a function is given, and what becomes of what it gives.
 
 use crate::args;
-use crate::attached::detached;
+use crate::attached::{detached, in_python};
 use crate::codec::Codec;
 use crate::errors::does_not_pickle;
 use crate::event::Event;
@@ -197,8 +197,8 @@ pub fn call<'py>(function: &Bound<'py, PyAny>, arguments: &Bound<'py, PyTuple>) 
         }
     }
     let call: unsafe extern "C" fn(_, _, _) -> _ = ffi::PyObject_Call;
-    // SAFETY: the same function, but for what is assumed of how it ends.
-    let call: Call = unsafe { std::mem::transmute(call) };
+    // SAFETY: the same function, but for what is assumed of how it ends; the black box keeps the compiler from finding out.
+    let call: Call = unsafe { std::mem::transmute(std::hint::black_box(call)) };
     let stay = Stay;
     // SAFETY: both are objects, and this thread holds the interpreter.
     let result = unsafe { call(function.as_ptr(), arguments.as_ptr(), std::ptr::null_mut()) };
@@ -209,18 +209,27 @@ pub fn call<'py>(function: &Bound<'py, PyAny>, arguments: &Bound<'py, PyTuple>) 
 
 /// A plain function that handles events on the threads of a consumer.
 pub struct Handler {
-    pub function: Py<PyAny>,
+    pub function: Option<Py<PyAny>>,
     pub wants_context: bool,
     pub as_list: bool,
     pub home: Home,
     pub group: rheo_core::Group,
 }
 
+impl Drop for Handler {
+    fn drop(&mut self) {
+        // By whoever has it last, a thread of the library's.
+        let (function, codec) = (self.function.take(), self.home.codec.take());
+        in_python(|_| drop((function, codec)));
+    }
+}
+
 impl Handler {
     /// Handles some leases.
     pub fn run(&self, py: Python<'_>, work: &rheo_core::Work<'_>, given: &mut Vec<Outcome>) {
         let _callback = exit::callback(py);
-        let function = self.function.bind(py);
+        let Some(function) = &self.function else { return };
+        let function = function.bind(py);
         let count = work.leases().len();
         let (raised, wrong) = match self.call(function, work) {
             Ok(returned) => (None, outcomes(&returned, count, self.as_list, given)),
