@@ -785,3 +785,61 @@ def test_ctrl_c_ends_the_wait_of_a_producer(script: Callable[[str], Path]) -> No
     """)
     )
     assert signalled(path, signal.SIGINT) == (0, "interrupted\n", "")
+
+
+SIGTERM: dict[str, str] = {
+    "plain": """
+        stop = threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: stop.set())
+        with opened("journal:" + sys.argv[1]) as db:
+            db.append_batch("s", list(range(10)))
+            def handle(event):
+                print("ready", flush=True)
+                stop.wait()
+                print("handled", event.payload, flush=True)
+            with db.consumer("s", "g", handle):
+                stop.wait()
+    """,
+    "async function": """
+        import asyncio
+        stop = threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: stop.set())
+        with opened("journal:" + sys.argv[1]) as db:
+            db.append_batch("s", list(range(10)))
+            async def handle(event):
+                print("ready", flush=True)
+                while not stop.is_set():
+                    await asyncio.sleep(0.001)
+                print("handled", event.payload, flush=True)
+            with db.consumer("s", "g", handle):
+                stop.wait()
+    """,
+    "asyncio": """
+        import asyncio
+        import rheo.aio
+        async def main():
+            stop = asyncio.Event()
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+            async with rheo.aio.open("journal:" + sys.argv[1]) as db:
+                await db.create_stream("s")
+                await db.create_group("s", "g")
+                await db.append_batch("s", list(range(10)))
+                async def handle(event):
+                    print("ready", flush=True)
+                    await stop.wait()
+                    print("handled", event.payload, flush=True)
+                async with db.consumer("s", "g", handle):
+                    await stop.wait()
+        asyncio.run(main())
+    """,
+}
+
+
+@pytest.mark.parametrize("name", SIGTERM)
+def test_sigterm_ends_well(script: Callable[[str], Path], tmp_path: Path, name: str) -> None:
+    path = tmp_path / "journal"
+    assert signalled(script(with_preparation(SIGTERM[name])), signal.SIGTERM, path) == (0, "handled 0\n", "")
+    with rheo.open(f"journal:{path}") as db:
+        # The others were given back: they are there at once, and the attempt did not count.
+        batch = db.fetch("s", "g")
+        assert [(lease.event.payload, lease.attempt) for lease in batch] == [(n, 1) for n in range(1, 10)]
