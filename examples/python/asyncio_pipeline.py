@@ -1,8 +1,8 @@
 """A pipeline in asyncio across a crash: a producer, a bounded queue, and a thread pool that writes to a sink.
 
-An event is acked only once the sink has the result. The first run kills itself (kill -9) in the middle, after some
-writes; the second one goes on from the same journal. Nothing is missing: what was written but not acked comes again, so
-the sink knows the ids that it has. SIGTERM ends a run well: what is under way is finished, the rest given back.
+An event is acked only once the sink has the result. The first run kills itself (kill -9) in the middle; the second one
+goes on from the same journal. Nothing is missing: what was written but not acked comes again, so the sink knows the ids
+that it has. SIGTERM ends a run well: what is under way is finished, the rest given back.
 
     python examples/python/asyncio_pipeline.py
 """
@@ -32,7 +32,6 @@ def write(sink: Path, event: rheo.Event, die_after: int) -> None:
 
 
 async def run(place: Path, die_after: int) -> None:
-    """Takes events until there are no more."""
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     queue: asyncio.Queue[rheo.aio.Lease] = asyncio.Queue(WORKERS)

@@ -38,10 +38,12 @@ pub struct Group {
 }
 
 impl Group {
-    /// A consumer to be started.
-    pub fn plan(&self, options: ConsumerOptions, as_list: bool) -> Plan {
+    /// A consumer to be started. Who names what is not there hears of it now.
+    pub fn plan(&self, py: Python<'_>, options: ConsumerOptions, as_list: bool) -> PyResult<Plan> {
+        let partitions = options.producer.partitions.as_deref().unwrap_or(&[]);
+        attached(py, || self.group.lag(Some(partitions)))?;
         let (group, instance, codec) = (self.group.clone(), self.instance.clone(), self.codec.clone());
-        Plan { group, instance, codec, options, as_list }
+        Ok(Plan { group, instance, codec, options, as_list })
     }
 
     pub fn start_producer(&self, py: Python<'_>, options: &ProducerOptions) -> PyResult<Producer> {
@@ -210,7 +212,7 @@ impl Group {
             ("max_lease_ms", max_lease_ms),
         ];
         let options = consumer_options(py, &producer, numbers)?;
-        let plan = self.plan(options, batch_size.is_some());
+        let plan = self.plan(py, options, batch_size.is_some())?;
         py.import(intern!(py, "rheo._consumer"))?.getattr(intern!(py, "consumer"))?.call1((plan, handler))
     }
 
@@ -244,7 +246,7 @@ impl Group {
             ("max_lease_ms", max_lease_ms),
         ];
         let options = consumer_options(py, &producer, numbers)?;
-        Ok(self.plan(options, batch_size.is_some()))
+        self.plan(py, options, batch_size.is_some())
     }
 
     /// Starts a producer: leases as they are asked for. See `Instance.producer`.

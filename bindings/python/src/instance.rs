@@ -1063,7 +1063,7 @@ impl Instance {
             ("max_lease_ms", max_lease_ms),
         ];
         let options = consumer_options(py, &producer, numbers)?;
-        let plan = self.at_group(stream, group)?.plan(options, batch_size.is_some());
+        let plan = self.at_group(stream, group)?.plan(py, options, batch_size.is_some())?;
         py.import(intern!(py, "rheo._consumer"))?.getattr(intern!(py, "consumer"))?.call1((plan, handler))
     }
 

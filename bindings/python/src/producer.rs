@@ -9,7 +9,7 @@ use crate::lease::{Batch, Lease};
 use crate::settle::{self, Settle};
 use crate::wait::{self, Bridge, Signal, Watch};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyString};
 use rheo_core::{ConsumerOptions, Instance, Interrupt, Next, Outcome, ProducerOptions};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -38,9 +38,10 @@ impl Options<'_, '_> {
             set("on_failure", on_failure)?;
         }
         if let Some(given) = self.retry_delay {
-            match args::text("retry_delay", given) {
-                Ok(text) => set("retry_delay", text)?,
-                Err(_) => set("retry_delay", &args::number::<u64>("retry_delay", given)?.to_string())?,
+            if given.is_instance_of::<PyString>() {
+                set("retry_delay", args::text("retry_delay", given)?)?;
+            } else {
+                set("retry_delay", &args::number::<u64>("retry_delay", given)?.to_string())?;
             }
         }
         options.consumer_id = args::optional_text("consumer_id", self.consumer_id)?.map(str::to_owned);
@@ -61,6 +62,8 @@ pub fn consumer_options(
             options.set(what, &number.to_string()).map_err(|error| raised(py, &error))?;
         }
     }
+    // Before the handler is known, which may be later.
+    options.check().map_err(|error| raised(py, &error))?;
     Ok(options)
 }
 
