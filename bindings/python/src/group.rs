@@ -5,6 +5,7 @@ use crate::attached::{attached, detached};
 use crate::codec::Codec;
 use crate::consumer::Plan;
 use crate::errors::does_not_pickle;
+use crate::handler::handled;
 use crate::lease::Batch;
 use crate::options::{self, Discard};
 use crate::producer::{Options, Producer, consumer_options};
@@ -212,8 +213,9 @@ impl Group {
             ("max_lease_ms", max_lease_ms),
         ];
         let options = consumer_options(py, &producer, numbers)?;
+        let module = handled(py, handler)?;
         let plan = self.plan(py, options, batch_size.is_some())?;
-        py.import(intern!(py, "rheo._consumer"))?.getattr(intern!(py, "consumer"))?.call1((plan, handler))
+        module.getattr(intern!(py, "consumer"))?.call1((plan, handler))
     }
 
     /// A consumer to be started in an event loop.

@@ -40,6 +40,15 @@ fn runtime(py: Python<'_>) -> PyResult<&'static Runtime> {
     MODULE.get(py).ok_or_else(|| PyRuntimeError::new_err("import rheo, not its native module"))
 }
 
+/// The module that starts consumers, when the handler that there may be is one.
+pub fn handled<'py>(py: Python<'py>, handler: args::Maybe<'_, 'py>) -> PyResult<Bound<'py, PyModule>> {
+    let module = py.import(intern!(py, "rheo._consumer"))?;
+    if let Some(handler) = handler {
+        module.getattr(intern!(py, "shape"))?.call1((handler,))?;
+    }
+    Ok(module)
+}
+
 /// What the leases of handlers belong to.
 pub struct Home {
     pub instance: Instance,

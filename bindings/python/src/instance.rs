@@ -10,6 +10,7 @@ use crate::errors::{does_not_pickle, raised, wrong_type};
 use crate::event::{Event, EventIterator};
 use crate::exit;
 use crate::group::Group;
+use crate::handler::handled;
 use crate::lease::Batch;
 use crate::options;
 use crate::producer::{Options as ProducerArgs, Producer, consumer_options};
@@ -1063,8 +1064,9 @@ impl Instance {
             ("max_lease_ms", max_lease_ms),
         ];
         let options = consumer_options(py, &producer, numbers)?;
+        let module = handled(py, handler)?;
         let plan = self.at_group(stream, group)?.plan(py, options, batch_size.is_some())?;
-        py.import(intern!(py, "rheo._consumer"))?.getattr(intern!(py, "consumer"))?.call1((plan, handler))
+        module.getattr(intern!(py, "consumer"))?.call1((plan, handler))
     }
 
     /// Starts a producer: leases as they are asked for.

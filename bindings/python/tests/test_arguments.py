@@ -646,7 +646,7 @@ def test_all_operations_of_a_closed_instance_say_so(objects: dict[type, Any]) ->
     db.close()
     db.close()
     assert db.closed
-    free = {"close", "stream", "group", "capabilities", "payloads", "events", "tokens", "index", "count"}
+    free = {"confirm", "close", "stream", "group", "capabilities", "payloads", "events", "tokens", "index", "count"}
     extras: dict[str, dict[str, Any]] = {
         "replay": {"from_sequence": 0},
         "discard_dead_letters": {"all": True},
