@@ -130,6 +130,7 @@ TARGETS: dict[str, tuple[str, list[Target]]] = {
         [
             faster("plain function, against fetch 100 + ack_many", "consume_plain", "fetch_100", 0.3),
             faster("async function, against its own fetch 100 + ack_many", "consume_async", "await_fetch_100", 0.15),
+            faster("plain function, against a loop that calls it with each event", "consume_plain", "fetch_100_called"),
             faster("plain function, lists of 100", "consume_lists", "fetch_100"),
             faster("plain function, with the default `max_demand` of 10", "consume_plain_10", "fetch_100"),
             faster("async function on a thread of its own", "consume_async_thread", "fetch_100"),
@@ -410,6 +411,15 @@ def nothing(_event: rheo.Event) -> None:
     pass
 
 
+def fetch_100_called(db: rheo.Instance, events: int) -> None:
+    billing = db.group("orders", "billing")
+    for _ in range(events // 100):
+        batch = billing.fetch(limit=100)
+        for event in batch.events():
+            nothing(event)
+        billing.ack_many(batch)
+
+
 def nothing_of_many(_events: list[rheo.Event]) -> None:
     pass
 
@@ -538,6 +548,7 @@ def in_memory(redis_port: int | None) -> Iterator[Case[Any]]:
 
 
 def consumers() -> Iterator[Case[Any]]:
+    yield Case("fetch_100_called", 50_000, memory, fetch_100_called, filled=True)
     yield Case("consume_plain", 50_000, memory, partial(consume, nothing, {"max_demand": 100}), filled=True)
     yield Case("consume_plain_10", 50_000, memory, partial(consume, nothing, {}), filled=True)
     yield Case("consume_lists", 50_000, memory, partial(consume, nothing_of_many, {"batch_size": 100}), filled=True)

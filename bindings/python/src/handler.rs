@@ -14,7 +14,7 @@ use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyList, PyString, PyTuple};
+use pyo3::types::{PyList, PyString};
 use rheo_core::{Instance, Interrupt, Outcome};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -194,9 +194,13 @@ pub fn log(py: Python<'_>, handler: &Bound<'_, PyAny>, group: &rheo_core::Group,
 /// Calls a function from a thread of the library's. Where the interpreter ends that thread by force, which it does to threads that
 /// want it at its end (before Python 3.14 by unwinding it, which no Rust code survives), the thread stays here for ever instead:
 /// the process is about to end.
-pub fn call<'py>(function: &Bound<'py, PyAny>, arguments: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
-    type Call =
-        unsafe extern "C-unwind" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject;
+pub fn call<'py>(
+    function: &Bound<'py, PyAny>,
+    event: &Bound<'py, PyAny>,
+    context: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    // Of those in the stable interface the one that makes no tuple.
+    type Call = unsafe extern "C-unwind" fn(*mut ffi::PyObject, ...) -> *mut ffi::PyObject;
     struct Stay;
     impl Drop for Stay {
         fn drop(&mut self) {
@@ -205,12 +209,13 @@ pub fn call<'py>(function: &Bound<'py, PyAny>, arguments: &Bound<'py, PyTuple>) 
             }
         }
     }
-    let call: unsafe extern "C" fn(_, _, _) -> _ = ffi::PyObject_Call;
+    let call: unsafe extern "C" fn(*mut ffi::PyObject, ...) -> *mut ffi::PyObject = ffi::PyObject_CallFunctionObjArgs;
     // SAFETY: the same function, but for what is assumed of how it ends; the black box keeps the compiler from finding out.
     let call: Call = unsafe { std::mem::transmute(std::hint::black_box(call)) };
+    let (none, context) = (std::ptr::null_mut::<ffi::PyObject>(), context.map_or(std::ptr::null_mut(), Bound::as_ptr));
     let stay = Stay;
-    // SAFETY: both are objects, and this thread holds the interpreter.
-    let result = unsafe { call(function.as_ptr(), arguments.as_ptr(), std::ptr::null_mut()) };
+    // SAFETY: objects up to the first null, and this thread holds the interpreter.
+    let result = unsafe { call(function.as_ptr(), event.as_ptr(), context, none) };
     std::mem::forget(stay);
     // SAFETY: a new reference, or nothing with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(function.py(), result) }
@@ -257,7 +262,7 @@ impl Handler {
         let py = function.py();
         if !self.wants_context {
             let event = argument(py, &self.home, work.leases(), self.as_list)?;
-            return call(function, &PyTuple::new(py, [event])?);
+            return call(function, &event, None);
         }
         let leases = Batch::new(work.leases().to_vec(), &self.home.instance, &self.home.codec);
         let (first, events) = (leases.at(0), leases.events(py)?);
@@ -265,7 +270,7 @@ impl Handler {
         let event = if self.as_list { events.into_any() } else { first.event(py)?.into_any() };
         let context =
             Context { lease: Py::new(py, first)?, leases: Py::new(py, leases)?, cancel: cancel.clone().unbind() };
-        let returned = call(function, &PyTuple::new(py, [event, Bound::new(py, context)?.into_any()])?);
+        let returned = call(function, &event, Some(Bound::new(py, context)?.as_any()));
         cancel.get().end();
         returned
     }

@@ -1442,26 +1442,25 @@ class _Handlers:
     async def _work(self) -> None:
         handler, hand = self._handler, self._producer._hand(self._handler)
         task, waits, wants_context = asyncio.current_task(), self._handle._deliveries_wait, self._wants_context
+        step, fill, idle = hand.step, self._fill, self._idle
+        tasks, concurrency = self._tasks, self._concurrency
         returned = None
         try:
             while True:
-                argument = await self._step(hand, returned) if waits else hand.step(returned)
+                argument = await self._step(hand, returned) if waits else step(returned)
                 if argument is None:
                     argument = await self._wait(hand)
                     if argument is None:
                         break
-                if self._idle or len(self._tasks) < self._concurrency:
+                if idle or len(tasks) < concurrency:
                     self.wake()
-                if self._fill and not hand.is_full:
+                if fill and not hand.is_full:
                     argument = await self._filled(hand)
                     if argument is None:
                         returned = None
                         continue
                 try:
-                    if wants_context:
-                        returned = await self._in_context(hand, argument)
-                    else:
-                        returned = await handler(argument)
+                    returned = await (self._in_context(hand, argument) if wants_context else handler(argument))
                 except (asyncio.CancelledError, Exception) as error:
                     if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                         raise
