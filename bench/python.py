@@ -58,6 +58,7 @@ BATCHES = [PAYLOADS[start : start + 100] for start in range(0, 1000, 100)]
 WAITING = 8
 SPINNING = (1, 3)
 LEASES = 1_000_000
+WAKES = 2000
 
 # By heading: the unit and the rows.
 TARGETS: dict[str, tuple[str, list[Target]]] = {
@@ -122,6 +123,17 @@ TARGETS: dict[str, tuple[str, list[Target]]] = {
                 "append_0_waiting",
                 0.95,
             ),
+        ],
+    ),
+    "Python: consumers with nothing to do, against loops by hand": (
+        "ns",
+        [
+            faster("plain function, against fetch 100 + ack_many", "consume_plain", "fetch_100", 0.3),
+            faster("async function, against its own fetch 100 + ack_many", "consume_async", "await_fetch_100", 0.15),
+            faster("plain function, against a loop that calls it with each event", "consume_plain", "fetch_100_called"),
+            faster("plain function, lists of 100", "consume_lists", "fetch_100"),
+            faster("plain function, with the default `max_demand` of 10", "consume_plain_10", "fetch_100"),
+            faster("async function on a thread of its own", "consume_async_thread", "fetch_100"),
         ],
     ),
     "Python: resident after a million leases against before": (
@@ -395,6 +407,67 @@ def honker_claim_one(db: Any, events: int) -> None:
     assert acked
 
 
+def nothing(_event: rheo.Event) -> None:
+    pass
+
+
+def fetch_100_called(db: rheo.Instance, events: int) -> None:
+    billing = db.group("orders", "billing")
+    for _ in range(events // 100):
+        batch = billing.fetch(limit=100)
+        for event in batch.events():
+            nothing(event)
+        billing.ack_many(batch)
+
+
+def nothing_of_many(_events: list[rheo.Event]) -> None:
+    pass
+
+
+async def nothing_async(_event: rheo.Event) -> None:
+    pass
+
+
+def consume(handler: Any, options: dict[str, Any], db: rheo.Instance, _events: int) -> None:
+    """Returns when a consumer has handled all there is."""
+    billing = db.group("orders", "billing")
+    with billing.consumer(handler, **options):
+        while billing.lag().lag:
+            time.sleep(0.001)
+
+
+@contextmanager
+def filled_asynchronous(events: int) -> Iterator[tuple[asyncio.Runner, rheo.aio.Instance]]:
+    with asynchronous(0) as (runner, db):
+        db.plain.create_group("orders", "billing")
+        fill(db.plain, events)
+        yield runner, db
+
+
+def await_fetch_100(place: tuple[asyncio.Runner, rheo.aio.Instance], events: int) -> None:
+    runner, db = place
+
+    async def loop() -> None:
+        billing = db.group("orders", "billing")
+        for _ in range(events // 100):
+            results = await billing.ack_many(await billing.fetch(limit=100))
+        assert len(results) == 100
+
+    runner.run(loop())
+
+
+def consume_async(place: tuple[asyncio.Runner, rheo.aio.Instance], _events: int) -> None:
+    runner, db = place
+
+    async def loop() -> None:
+        billing = db.group("orders", "billing")
+        async with billing.consumer(nothing_async, max_demand=100):
+            while (await billing.lag()).lag:
+                await asyncio.sleep(0.001)
+
+    runner.run(loop())
+
+
 def awaited(place: tuple[asyncio.Runner, rheo.aio.Instance], events: int) -> None:
     runner, db = place
 
@@ -448,7 +521,7 @@ class Case(Generic[T]):
 
 def cases(redis_port: int | None) -> Iterator[Case[Any]]:
     """All, each beside what it is compared with."""
-    for case in (*in_memory(redis_port), *beside_spinning(), *beside_waiting(), *durable()):
+    for case in (*in_memory(redis_port), *consumers(), *beside_spinning(), *beside_waiting(), *durable()):
         if redis_port is not None or not case.name.startswith("redis_"):
             yield case
 
@@ -472,6 +545,18 @@ def in_memory(redis_port: int | None) -> Iterator[Case[Any]]:
     yield Case("redis_read_one", 1000, streams, redis_read_one, filled=True)
     yield Case("fetch_one", 50_000, memory, fetch_one, filled=True)
     yield Case("fetch_one_by_name", 50_000, memory, fetch_one_by_name, filled=True)
+
+
+def consumers() -> Iterator[Case[Any]]:
+    yield Case("fetch_100_called", 50_000, memory, fetch_100_called, filled=True)
+    yield Case("consume_plain", 50_000, memory, partial(consume, nothing, {"max_demand": 100}), filled=True)
+    yield Case("consume_plain_10", 50_000, memory, partial(consume, nothing, {}), filled=True)
+    yield Case("consume_lists", 50_000, memory, partial(consume, nothing_of_many, {"batch_size": 100}), filled=True)
+    yield Case(
+        "consume_async_thread", 50_000, memory, partial(consume, nothing_async, {"max_demand": 100}), filled=True
+    )
+    yield Case("await_fetch_100", 50_000, filled_asynchronous, await_fetch_100, filled=True)
+    yield Case("consume_async", 50_000, filled_asynchronous, consume_async, filled=True)
 
 
 def beside_spinning() -> Iterator[Case[Any]]:
@@ -566,6 +651,35 @@ def left_by_replaying() -> dict[str, float]:
         return {"resident_replay_before": before, "resident_replay_after": resident()}
 
 
+def wakes() -> dict[str, float]:
+    """From an append to the entry of an idle consumer's handler, in nanoseconds."""
+    measured: dict[str, float] = {}
+
+    def note(_event: rheo.Event) -> None:
+        entered.append(time.perf_counter_ns())
+        handled.set()
+
+    async def note_async(event: rheo.Event) -> None:
+        note(event)
+
+    for name, handler in (("plain", note), ("async", note_async)):
+        took = []
+        with memory(0) as db, db.consumer("orders", "billing", handler):
+            for _ in range(WAKES):
+                entered: list[int] = []
+                handled = threading.Event()
+                time.sleep(0.001)  # idle again
+                begin = time.perf_counter_ns()
+                db.append("orders", 1)
+                handled.wait()
+                took.append(entered[0] - begin)
+        took.sort()
+        for share in (50, 90, 99):
+            measured[f"wake_{name}_p{share}"] = took[WAKES * share // 100]
+        measured[f"wake_{name}_max"] = took[-1]
+    return measured
+
+
 def versions() -> str:
     packages = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("redis", "honker"))
     return f"{platform.python_implementation()} {platform.python_version()}, {packages}"
@@ -576,7 +690,9 @@ def replaced(text: str, figures: str) -> str:
     return f"{before}{BEGIN}\n{figures}\n{END}{rest.split(END)[1]}"
 
 
-def report(times: dict[str, float], sizes: dict[str, float], absent: dict[str, str], head: str) -> str:
+def report(
+    times: dict[str, float], sizes: dict[str, float], woken: dict[str, float], absent: dict[str, str], head: str
+) -> str:
     """The tables."""
     values = times | sizes
     for what in ("append", "loop"):
@@ -585,6 +701,7 @@ def report(times: dict[str, float], sizes: dict[str, float], absent: dict[str, s
     lines = [head]
     for heading, (unit, targets) in TARGETS.items():
         lines += ["", f"### {heading}", "", *ratios(unit, targets, values, absent)]
+    lines += ["", "### Python: from an append to the handler of an idle consumer", "", *listing("ns", woken)]
     lines += ["", "### Python: every value", "", "In nanoseconds for one event:", "", *listing("ns", times)]
     return "\n".join([*lines, "", "Resident, in KiB:", "", *listing("KiB", sizes)])
 
@@ -599,12 +716,15 @@ def main() -> None:
     # What the processes are started with.
     arguments.add_argument("--turn", action="store_true", help=argparse.SUPPRESS)
     arguments.add_argument("--redis-port", type=int, help=argparse.SUPPRESS)
+    arguments.add_argument("--wakes", action="store_true", help=argparse.SUPPRESS)
     arguments.add_argument("--left-by", choices=("consuming", "replaying"), help=argparse.SUPPRESS)
     options = arguments.parse_args()
 
-    if options.turn or options.left_by:
+    if options.turn or options.left_by or options.wakes:
         if options.turn:
             measured = turn(options.rounds, options.redis_port)
+        elif options.wakes:
+            measured = wakes()
         else:
             measured = left_by_consuming() if options.left_by == "consuming" else left_by_replaying()
         for name, value in measured.items():
@@ -628,7 +748,7 @@ def main() -> None:
     absent = {"redis": "redis-server is not installed", "resident": "this system has no /proc/self/statm"}
     head = f"{machine()}, {versions()}{redis_version() if has_redis else ''}; "
     head += f"medians of {options.turns} turns of {options.rounds} rounds."
-    figures = report(times, sizes, absent, head)
+    figures = report(times, sizes, measure(*itself, "--wakes"), absent, head)
     print(figures)
     if options.write:
         options.write.write_text(replaced(options.write.read_text(), figures))

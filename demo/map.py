@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Draws the week of earthquakes that lies in a journal: python demo/map.py JOURNAL PICTURE.
 
-Consumes the stream with a group of its own, `map`. What it takes is drawn, and acked when the picture is written:
-killed before, it takes everything again. A second run finds nothing to do and says so.
+Consumes the stream with a group of its own, `map`, through a producer, which renews what it gave as long as the drawing
+takes. What it takes is acked when the picture is written: killed before, it takes everything again. A second run finds
+nothing to do and says so.
 """
 
 import sys
@@ -42,9 +43,9 @@ def draw(earthquakes: list[dict[str, Any]], picture: Path) -> None:
     plt.close(figure)
 
 
-def take(group: rheo.Group) -> Iterator[rheo.Batch]:
+def take(producer: rheo.Producer) -> Iterator[rheo.Batch]:
     """Batches until there is nothing left."""
-    while batch := group.fetch(limit=500):
+    while batch := producer.next(500):
         yield batch
 
 
@@ -55,13 +56,14 @@ def main() -> int:
         if "map" not in db.list_groups("earthquakes"):
             db.create_group("earthquakes", "map")
         group = db.group("earthquakes", "map")
-        batches = list(take(group))
-        earthquakes = [payload for batch in batches for payload in batch.payloads()]
-        if not earthquakes:
-            print(f"Nothing new for the map; its lag is {group.lag().lag}.")
-            return 0
-        draw(earthquakes, picture)
-        failed = [error for batch in batches for error in batch.ack() if error]
+        with group.producer(max_demand=10_000) as producer:
+            batches = list(take(producer))
+            earthquakes = [payload for batch in batches for payload in batch.payloads()]
+            if not earthquakes:
+                print(f"Nothing new for the map; its lag is {group.lag().lag}.")
+                return 0
+            draw(earthquakes, picture)
+            failed = [error for batch in batches for error in batch.ack() if error]
         lag = group.lag().lag
         print(f"{len(earthquakes):,} events in {len(batches)} batches drawn; the map's lag is {lag}: {picture}")
         return 1 if failed or lag else 0

@@ -586,3 +586,45 @@ fn telemetry_hears_of_everything_that_happens() {
         [(TelemetryName::ConsumerStart, None), (TelemetryName::FetchError, gone), (TelemetryName::ConsumerStop, gone)];
     assert_eq!(all(), expected);
 }
+
+#[test]
+fn a_drain_may_be_waited_for_in_pieces() {
+    let db = opened("memory:", OpenOptions::new());
+    append(&db, 1);
+    let own: Arc<Mutex<Option<Consumer>>> = Arc::default();
+    let (handler, entries, go) = gated();
+    let consumer = Consumer::start(&group(&db), &ConsumerOptions::new(), {
+        let own = Arc::clone(&own);
+        move |lease, cancel| {
+            let outcome = handler(lease, cancel);
+            let own = own.lock().unwrap().take().unwrap();
+            assert!(own.is_called_by_handler());
+            outcome
+        }
+    })
+    .unwrap();
+    entries.recv().unwrap();
+    *own.lock().unwrap() = Some(consumer.clone());
+    let drain = consumer.begin_drain().unwrap();
+    assert!(!consumer.is_called_by_handler() && !consumer.is_running().unwrap());
+    assert!(!drain.wait(0).unwrap() && !drain.wait(1).unwrap());
+    assert_eq!(consumer.drain(0).unwrap_err().code(), ErrorCode::AlreadyDraining);
+    go.send(Outcome::Ack).unwrap();
+    assert!(drain.wait(SOON).unwrap());
+    drop(drain);
+    assert!(consumer.drain(0).unwrap());
+}
+
+#[test]
+fn who_waits_for_more_forgets_what_was_lost() {
+    let db = opened("memory:", OpenOptions::new());
+    append(&db, 2);
+    let producer = Producer::for_consumer(&group(&db), &ConsumerOptions::new().batch_size(2)).unwrap();
+    let cancel = Interrupt::new();
+    let Next::Leases(mut leases) = producer.next_for(2, 0, None, Some(&cancel)).unwrap() else { panic!("two") };
+    assert_eq!(producer.confirm(&[leases[0].lease_id()]).unwrap(), 1);
+    cancel.fire();
+    producer.begin(&mut leases, &cancel).unwrap();
+    assert_eq!(leases.len(), 1);
+    assert!(!cancel.is_fired());
+}

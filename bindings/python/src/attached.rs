@@ -88,6 +88,58 @@ pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send
     py.detach(away).map_err(|error| raised(py, &error))
 }
 
+/// After how many pieces of work a thread gives the interpreter up once, also if it runs no code that does so by itself.
+const TURNS: u32 = 100;
+
+/// A thread of the library's that runs Python's code again and again. It has a state of the interpreter of its own as long as it
+/// lives, and between two pieces of work it keeps the interpreter until the library is about to wait.
+struct OwnState {
+    state: Cell<Option<ffi::PyGILState_STATE>>,
+    turns: Cell<u32>,
+}
+
+thread_local! {
+    static OWN: OwnState = const { OwnState { state: Cell::new(None), turns: Cell::new(0) } };
+}
+
+impl Drop for OwnState {
+    fn drop(&mut self) {
+        if let Some(state) = self.state.take() {
+            WORK.with(Work::take_again);
+            // SAFETY: of this thread, which holds the interpreter now.
+            unsafe { ffi::PyGILState_Release(state) };
+        }
+    }
+}
+
+/// Runs Python's code on a thread of the library's: a handler.
+pub fn in_worker<T>(code: impl FnOnce(Python<'_>) -> T) -> T {
+    struct Back<'a>(&'a Work);
+    impl Drop for Back<'_> {
+        fn drop(&mut self) {
+            self.0.is_inside.set(true);
+        }
+    }
+    OWN.with(|own| {
+        WORK.with(|work| {
+            own.turns.set(own.turns.get() + 1);
+            if own.state.get().is_none() {
+                exit::stay_away_at_the_end();
+                // SAFETY: the interpreter was initialised, since this module was imported.
+                own.state.set(Some(unsafe { ffi::PyGILState_Ensure() }));
+                work.is_inside.set(true);
+            } else if exit::is_ending() || own.turns.get() >= TURNS {
+                own.turns.set(0);
+                before_wait();
+            }
+            work.take_again();
+            work.is_inside.set(false);
+            let _back = Back(work);
+            Python::attach(code)
+        })
+    })
+}
+
 /// Runs Python's code from inside the library, in a place where no lock of it is held: the telemetry hook.
 pub fn in_python(code: impl FnOnce(Python<'_>)) {
     struct Back<'a>(&'a Work);

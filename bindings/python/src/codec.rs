@@ -7,7 +7,7 @@ use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 use rheo_core::{Encoding, Event};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An encoder and a decoder that an instance was opened with.
 pub struct Custom {
@@ -26,6 +26,39 @@ pub struct Opened {
     pub codec: Codec,
     /// The telemetry hook's callable, let go when the instance is closed: it may refer to the instance.
     pub hook: Hook,
+    /// The consumers, kept until the instance is closed.
+    pub running: Mutex<Vec<Running>>,
+}
+
+/// A consumer that was started.
+pub enum Running {
+    /// On threads of the library's.
+    Pool(rheo_core::Consumer),
+    /// In an event loop.
+    Loop(rheo_core::Producer),
+}
+
+impl Running {
+    pub fn is_running(&self) -> bool {
+        match self {
+            Running::Pool(consumer) => consumer.is_running().unwrap_or(false),
+            Running::Loop(producer) => !producer.is_stopped().unwrap_or(true),
+        }
+    }
+
+    fn begin_drain(&self) -> rheo_core::Result<rheo_core::Drain> {
+        match self {
+            Running::Pool(consumer) => consumer.begin_drain(),
+            Running::Loop(producer) => producer.begin_drain(),
+        }
+    }
+}
+
+/// Begins to drain the consumers of this instance that still run.
+pub fn drains(instance: &rheo_core::Instance) -> Vec<rheo_core::Drain> {
+    let opened = of(instance);
+    let running = opened.running.lock().unwrap_or_else(PoisonError::into_inner);
+    running.iter().filter_map(|running| running.begin_drain().ok()).collect()
 }
 
 /// A callable that can be taken away.

@@ -1,6 +1,7 @@
 //! The end of the interpreter: no wait may keep it from ending, and what is open is flushed.
 
 use crate::attached::detached;
+use crate::codec;
 use pyo3::prelude::*;
 use rheo_core::{Instance, Interrupt, WeakInstance};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -59,6 +60,11 @@ static CALLBACKS: AtomicUsize = AtomicUsize::new(0);
 /// How long the end waits for such code to return, and a thread stays away from the interpreter at its end.
 const END: Duration = Duration::from_secs(1);
 
+/// Whether the interpreter is at its end.
+pub fn is_ending() -> bool {
+    ENDING.get().is_some()
+}
+
 /// Called by a thread before it takes the interpreter again. When that is at its end, only the thread that ends it may have it:
 /// others, which nobody waits for any more, would be ended by force in the middle of what they do (before Python 3.14 so that the
 /// process aborts). They stay here until the process has ended, but not for ever: somebody may be joining them.
@@ -98,9 +104,29 @@ pub fn forget_parent() {
     CALLBACKS.store(0, Ordering::SeqCst);
 }
 
+/// Lets consumers that still run begin with nothing more, and gives their handlers a moment to end. Called when the interpreter
+/// ends, while threads may still have it.
+fn drain_all(py: Python<'_>) -> PyResult<()> {
+    let opened: Vec<Instance> = {
+        let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.iter().filter_map(WeakInstance::upgrade).collect()
+    };
+    detached(py, || {
+        let until = Instant::now() + END;
+        let drains: Vec<_> = opened.iter().flat_map(codec::drains).collect();
+        for drain in &drains {
+            let left = until.saturating_duration_since(Instant::now()).as_millis() as u64;
+            let _ = drain.wait(left);
+        }
+        drop((drains, opened));
+        Ok(())
+    })
+}
+
 /// Closes what is still open, which flushes it. Called when the interpreter ends; there is nobody left to tell of an error.
 #[pyfunction]
 pub fn close_all(py: Python<'_>) -> PyResult<()> {
+    drain_all(py)?;
     let _ = ENDING.set(thread::current().id());
     let opened = std::mem::take(&mut *OPENED.lock().unwrap_or_else(PoisonError::into_inner));
     detached(py, || {

@@ -3,15 +3,19 @@
 use crate::args::{self, Given, Maybe};
 use crate::attached::{attached, detached};
 use crate::codec::Codec;
+use crate::consumer::Plan;
 use crate::errors::does_not_pickle;
+use crate::handler::handled;
 use crate::lease::Batch;
 use crate::options::{self, Discard};
+use crate::producer::{Options, Producer, consumer_options};
 use crate::settle::{self, Settle};
 use crate::values;
 use crate::wait;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use rheo_core::{FetchOptions, Instance};
+use rheo_core::{ConsumerOptions, FetchOptions, Instance, ProducerOptions};
 
 /// A group, its names resolved once: the methods of `Instance` that concern a group, without the names. Made by
 /// `Instance.group`.
@@ -32,6 +36,21 @@ pub struct Group {
     pub group: rheo_core::Group,
     pub instance: Instance,
     pub codec: Codec,
+}
+
+impl Group {
+    /// A consumer to be started. Who names what is not there hears of it now.
+    pub fn plan(&self, py: Python<'_>, options: ConsumerOptions, as_list: bool) -> PyResult<Plan> {
+        let partitions = options.producer.partitions.as_deref().unwrap_or(&[]);
+        attached(py, || self.group.lag(Some(partitions)))?;
+        let (group, instance, codec) = (self.group.clone(), self.instance.clone(), self.codec.clone());
+        Ok(Plan { group, instance, codec, options, as_list })
+    }
+
+    pub fn start_producer(&self, py: Python<'_>, options: &ProducerOptions) -> PyResult<Producer> {
+        let producer = attached(py, || rheo_core::Producer::start(&self.group, options))?;
+        Ok(Producer::new(producer, &self.instance, &self.codec, None))
+    }
 }
 
 #[pymethods]
@@ -130,6 +149,153 @@ impl Group {
         partitions: Maybe<'_, '_>,
     ) -> PyResult<Option<wait::Watch>> {
         wait::Watch::new(py, bridge, &self.group, partitions)
+    }
+
+    /// Starts a consumer: runs a function for each event of the group. See `Instance.consumer`.
+    ///
+    /// Args:
+    ///     handler: A plain or async function of an event (and a `Context`).
+    ///     concurrency: How many handlers run at a time, 1 to 10,000; 1.
+    ///     batch_size: The most events that a handler is given at once, 1 to 10,000. When it is given, the handler takes a list.
+    ///     batch_timeout_ms: How long a batch may take to fill once it has an event, in milliseconds; 0.
+    ///     max_lease_ms: After how long a handler's leases are no longer renewed, in milliseconds; 0 is never.
+    ///     max_demand: The most unsettled leases held at once, 1 to 10,000; by default `default_max_demand`, and at least `concurrency` times `batch_size`.
+    ///     lease_ms: How long a lease lasts unless it is renewed, in milliseconds; the instance's `default_lease_ms`.
+    ///     poll_ms: How often to look for work where the store does not notify, in milliseconds; 200.
+    ///     consumer_id: Who takes the leases; by default a text of the instance's own.
+    ///     partitions: From which partitions; all.
+    ///     on_failure: What becomes of an event whose handler failed: `"retry"` (the default), or `"reject"`.
+    ///     retry_delay: How long an event waits for its next attempt, where nobody says, in milliseconds; or
+    ///         `"exponential:FIRST_MS:MOST_MS"`, which doubles with each attempt, by default `"exponential:100:5000"`.
+    ///
+    /// Returns:
+    ///     The running `Consumer`; without `handler` a decorator that makes one of a function.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     db.create_group("orders", "billing")
+    ///     ...     event = db.append("orders", {"total": 3})
+    ///     ...     billing = db.group("orders", "billing")
+    ///     ...     @billing.consumer(concurrency=8)
+    ///     ...     def bill(event: rheo.Event) -> rheo.Outcome | None:
+    ///     ...         return rheo.Reject("too little") if event.payload["total"] < 10 else rheo.ACK
+    ///     ...     while not db.dead_letters("orders", "billing"):
+    ///     ...         pass
+    ///     ...     bill.close()
+    #[pyo3(signature = (
+        handler=None, *, concurrency=None, batch_size=None, batch_timeout_ms=None, max_lease_ms=None,
+        max_demand=None, lease_ms=None, poll_ms=None, consumer_id=None, partitions=None, on_failure=None,
+        retry_delay=None
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn consumer<'py>(
+        &self,
+        py: Python<'py>,
+        handler: Maybe<'_, 'py>,
+        concurrency: Maybe<'_, '_>,
+        batch_size: Maybe<'_, '_>,
+        batch_timeout_ms: Maybe<'_, '_>,
+        max_lease_ms: Maybe<'_, '_>,
+        max_demand: Maybe<'_, '_>,
+        lease_ms: Maybe<'_, '_>,
+        poll_ms: Maybe<'_, '_>,
+        consumer_id: Maybe<'_, '_>,
+        partitions: Maybe<'_, '_>,
+        on_failure: Maybe<'_, '_>,
+        retry_delay: Maybe<'_, '_>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let producer = Options { max_demand, lease_ms, poll_ms, consumer_id, partitions, on_failure, retry_delay };
+        let numbers = [
+            ("concurrency", concurrency),
+            ("batch_size", batch_size),
+            ("batch_timeout_ms", batch_timeout_ms),
+            ("max_lease_ms", max_lease_ms),
+        ];
+        let options = consumer_options(py, &producer, numbers)?;
+        let module = handled(py, handler)?;
+        let plan = self.plan(py, options, batch_size.is_some())?;
+        module.getattr(intern!(py, "consumer"))?.call1((plan, handler))
+    }
+
+    /// A consumer to be started in an event loop.
+    #[pyo3(signature = (
+        *, concurrency=None, batch_size=None, batch_timeout_ms=None, max_lease_ms=None,
+        max_demand=None, lease_ms=None, poll_ms=None, consumer_id=None, partitions=None, on_failure=None,
+        retry_delay=None
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn _plan(
+        &self,
+        py: Python<'_>,
+        concurrency: Maybe<'_, '_>,
+        batch_size: Maybe<'_, '_>,
+        batch_timeout_ms: Maybe<'_, '_>,
+        max_lease_ms: Maybe<'_, '_>,
+        max_demand: Maybe<'_, '_>,
+        lease_ms: Maybe<'_, '_>,
+        poll_ms: Maybe<'_, '_>,
+        consumer_id: Maybe<'_, '_>,
+        partitions: Maybe<'_, '_>,
+        on_failure: Maybe<'_, '_>,
+        retry_delay: Maybe<'_, '_>,
+    ) -> PyResult<Plan> {
+        let producer = Options { max_demand, lease_ms, poll_ms, consumer_id, partitions, on_failure, retry_delay };
+        let numbers = [
+            ("concurrency", concurrency),
+            ("batch_size", batch_size),
+            ("batch_timeout_ms", batch_timeout_ms),
+            ("max_lease_ms", max_lease_ms),
+        ];
+        let options = consumer_options(py, &producer, numbers)?;
+        self.plan(py, options, batch_size.is_some())
+    }
+
+    /// Starts a producer: leases as they are asked for. See `Instance.producer`.
+    ///
+    /// Args:
+    ///     max_demand: The most unsettled leases held at once, 1 to 10,000; the instance's `default_max_demand`.
+    ///     lease_ms: How long a lease lasts unless it is renewed, in milliseconds; the instance's `default_lease_ms`.
+    ///     poll_ms: How often to look for work where the store does not notify, in milliseconds; 200.
+    ///     consumer_id: Who takes the leases; by default a text of the instance's own.
+    ///     partitions: From which partitions; all.
+    ///     on_failure: What becomes of an event whose processing failed: `"retry"` (the default), or `"reject"`.
+    ///     retry_delay: How long an event waits for its next attempt, where nobody says, in milliseconds; or
+    ///         `"exponential:FIRST_MS:MOST_MS"`, which doubles with each attempt, by default `"exponential:100:5000"`.
+    ///
+    /// Returns:
+    ///     The `Producer`, a context manager and an iterator of leases.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     db.create_group("orders", "billing")
+    ///     ...     event = db.append("orders", {"total": 3})
+    ///     ...     billing = db.group("orders", "billing")
+    ///     ...     with billing.producer(max_demand=50) as producer:
+    ///     ...         lease = next(producer)
+    ///     ...         producer.ack(lease)
+    ///     ...     db.lag("orders", "billing").lag
+    ///     0
+    #[pyo3(signature = (
+        *, max_demand=None, lease_ms=None, poll_ms=None, consumer_id=None, partitions=None, on_failure=None,
+        retry_delay=None
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn producer(
+        &self,
+        py: Python<'_>,
+        max_demand: Maybe<'_, '_>,
+        lease_ms: Maybe<'_, '_>,
+        poll_ms: Maybe<'_, '_>,
+        consumer_id: Maybe<'_, '_>,
+        partitions: Maybe<'_, '_>,
+        on_failure: Maybe<'_, '_>,
+        retry_delay: Maybe<'_, '_>,
+    ) -> PyResult<Producer> {
+        let options =
+            Options { max_demand, lease_ms, poll_ms, consumer_id, partitions, on_failure, retry_delay }.read(py)?;
+        self.start_producer(py, &options)
     }
 
     /// Settles a lease: the work is done. See `Instance.ack`.

@@ -10,15 +10,18 @@ use crate::errors::{does_not_pickle, raised, wrong_type};
 use crate::event::{Event, EventIterator};
 use crate::exit;
 use crate::group::Group;
+use crate::handler::handled;
 use crate::lease::Batch;
 use crate::options;
+use crate::producer::{Options as ProducerArgs, Producer, consumer_options};
 use crate::settle::{self, Settle};
 use crate::stream::Stream;
 use crate::{telemetry, time, values, wait};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use rheo_core::{FetchOptions, HostData, OpenOptions, StreamOptions};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Opens an instance.
 ///
@@ -114,7 +117,7 @@ pub fn open(
         options = options.telemetry(telemetry::hook(callable, durations, &hook)?);
     }
     let codec = custom(dumps, loads)?;
-    options.host = Some(HostData::new(Arc::new(Opened { codec: codec.clone(), hook })));
+    options.host = Some(HostData::new(Arc::new(Opened { codec: codec.clone(), hook, running: Mutex::default() })));
     let instance = detached(py, move || rheo_core::open(url, options))?;
     exit::note_opened(&instance);
     Ok(Instance { instance, codec })
@@ -184,6 +187,10 @@ pub struct Instance {
 }
 
 impl Instance {
+    pub fn of(instance: rheo_core::Instance, codec: Codec) -> Instance {
+        Instance { instance, codec }
+    }
+
     pub fn codec(&self) -> &Codec {
         &self.codec
     }
@@ -285,9 +292,11 @@ impl Instance {
     ///     >>> db.close()
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let closed = detached(py, || self.instance.close());
-        // Dropped when the lock is let go: it may run code of Python's.
-        let hook = codec::of(&self.instance).hook.lock().unwrap_or_else(PoisonError::into_inner).take();
-        drop(hook);
+        // Dropped when the locks are let go: they may run code of Python's.
+        let opened = codec::of(&self.instance);
+        let hook = opened.hook.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let running = std::mem::take(&mut *opened.running.lock().unwrap_or_else(PoisonError::into_inner));
+        drop((hook, running));
         closed
     }
 
@@ -977,6 +986,136 @@ impl Instance {
             self.instance.fetch_now_into(stream, group, options, leases)
         };
         wait::fetch(py, &self.instance, &self.codec, &options, fetch_now, || self.instance.group(stream, group))
+    }
+
+    /// Starts a consumer: runs a function for each event of the group.
+    ///
+    /// A plain function runs on threads of the consumer's own, up to `concurrency` at a time; an async function as tasks of one
+    /// event loop, on one thread of the consumer's own. It takes the event, or with `batch_size` a list of events; with a second
+    /// parameter it is given a `Context` too. It returns None or `ACK`, `Retry(…)`, `Reject(…)` or `RELEASE`, of a list a list
+    /// of these, one for each event, or None. What it raises, and whatever else it returns, is a failure: it is logged (logger
+    /// `rheo`), and `on_failure` says what becomes of the event. Leases are renewed as long as the handler has them.
+    ///
+    /// The instance keeps its consumers: one that nobody refers to goes on until it or the instance is closed. Errors of the
+    /// store do not end it, but that the stream, the group or the instance is gone does.
+    ///
+    /// Args:
+    ///     stream: The stream's name.
+    ///     group: The group's name.
+    ///     handler: A plain or async function of an event (and a `Context`).
+    ///     concurrency: How many handlers run at a time, 1 to 10,000; 1.
+    ///     batch_size: The most events that a handler is given at once, 1 to 10,000. When it is given, the handler takes a list.
+    ///     batch_timeout_ms: How long a batch may take to fill once it has an event, in milliseconds; 0.
+    ///     max_lease_ms: After how long a handler's leases are no longer renewed, in milliseconds; 0 is never.
+    ///     max_demand: The most unsettled leases held at once, 1 to 10,000; by default `default_max_demand`, and at least `concurrency` times `batch_size`.
+    ///     lease_ms: How long a lease lasts unless it is renewed, in milliseconds; the instance's `default_lease_ms`.
+    ///     poll_ms: How often to look for work where the store does not notify, in milliseconds; 200.
+    ///     consumer_id: Who takes the leases; by default a text of the instance's own.
+    ///     partitions: From which partitions; all.
+    ///     on_failure: What becomes of an event whose handler failed: `"retry"` (the default), or `"reject"`.
+    ///     retry_delay: How long an event waits for its next attempt, where nobody says, in milliseconds; or
+    ///         `"exponential:FIRST_MS:MOST_MS"`, which doubles with each attempt, by default `"exponential:100:5000"`.
+    ///
+    /// Returns:
+    ///     The running `Consumer`; without `handler` a decorator that makes one of a function.
+    ///
+    /// Raises:
+    ///     TypeError: The handler is no function, or takes something else.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     db.create_group("orders", "billing")
+    ///     ...     event = db.append("orders", {"total": 3})
+    ///     ...     @db.consumer("orders", "billing", concurrency=8)
+    ///     ...     def bill(event: rheo.Event) -> rheo.Outcome | None:
+    ///     ...         return rheo.Reject("too little") if event.payload["total"] < 10 else rheo.ACK
+    ///     ...     while not db.dead_letters("orders", "billing"):
+    ///     ...         pass
+    ///     ...     bill.close()
+    #[pyo3(signature = (
+        stream, group, handler=None, *, concurrency=None, batch_size=None, batch_timeout_ms=None, max_lease_ms=None,
+        max_demand=None, lease_ms=None, poll_ms=None, consumer_id=None, partitions=None, on_failure=None,
+        retry_delay=None
+    ))]
+    fn consumer<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Given<'_, '_>,
+        group: Given<'_, '_>,
+        handler: Maybe<'_, 'py>,
+        concurrency: Maybe<'_, '_>,
+        batch_size: Maybe<'_, '_>,
+        batch_timeout_ms: Maybe<'_, '_>,
+        max_lease_ms: Maybe<'_, '_>,
+        max_demand: Maybe<'_, '_>,
+        lease_ms: Maybe<'_, '_>,
+        poll_ms: Maybe<'_, '_>,
+        consumer_id: Maybe<'_, '_>,
+        partitions: Maybe<'_, '_>,
+        on_failure: Maybe<'_, '_>,
+        retry_delay: Maybe<'_, '_>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let producer = ProducerArgs { max_demand, lease_ms, poll_ms, consumer_id, partitions, on_failure, retry_delay };
+        let numbers = [
+            ("concurrency", concurrency),
+            ("batch_size", batch_size),
+            ("batch_timeout_ms", batch_timeout_ms),
+            ("max_lease_ms", max_lease_ms),
+        ];
+        let options = consumer_options(py, &producer, numbers)?;
+        let module = handled(py, handler)?;
+        let plan = self.at_group(stream, group)?.plan(py, options, batch_size.is_some())?;
+        module.getattr(intern!(py, "consumer"))?.call1((plan, handler))
+    }
+
+    /// Starts a producer: leases as they are asked for.
+    ///
+    /// Args:
+    ///     stream: The stream's name.
+    ///     group: The group's name.
+    ///     max_demand: The most unsettled leases held at once, 1 to 10,000; the instance's `default_max_demand`.
+    ///     lease_ms: How long a lease lasts unless it is renewed, in milliseconds; the instance's `default_lease_ms`.
+    ///     poll_ms: How often to look for work where the store does not notify, in milliseconds; 200.
+    ///     consumer_id: Who takes the leases; by default a text of the instance's own.
+    ///     partitions: From which partitions; all.
+    ///     on_failure: What becomes of an event whose processing failed: `"retry"` (the default), or `"reject"`.
+    ///     retry_delay: How long an event waits for its next attempt, where nobody says, in milliseconds; or
+    ///         `"exponential:FIRST_MS:MOST_MS"`, which doubles with each attempt, by default `"exponential:100:5000"`.
+    ///
+    /// Returns:
+    ///     The `Producer`, a context manager and an iterator of leases.
+    ///
+    /// Example:
+    ///     >>> with rheo.open() as db:
+    ///     ...     db.create_stream("orders")
+    ///     ...     db.create_group("orders", "billing")
+    ///     ...     event = db.append("orders", {"total": 3})
+    ///     ...     with db.producer("orders", "billing", max_demand=50) as producer:
+    ///     ...         lease = next(producer)
+    ///     ...         producer.ack(lease)
+    ///     ...     db.lag("orders", "billing").lag
+    ///     0
+    #[pyo3(signature = (
+        stream, group, *, max_demand=None, lease_ms=None, poll_ms=None, consumer_id=None, partitions=None, on_failure=None,
+        retry_delay=None
+    ))]
+    fn producer(
+        &self,
+        py: Python<'_>,
+        stream: Given<'_, '_>,
+        group: Given<'_, '_>,
+        max_demand: Maybe<'_, '_>,
+        lease_ms: Maybe<'_, '_>,
+        poll_ms: Maybe<'_, '_>,
+        consumer_id: Maybe<'_, '_>,
+        partitions: Maybe<'_, '_>,
+        on_failure: Maybe<'_, '_>,
+        retry_delay: Maybe<'_, '_>,
+    ) -> PyResult<Producer> {
+        let options = ProducerArgs { max_demand, lease_ms, poll_ms, consumer_id, partitions, on_failure, retry_delay }
+            .read(py)?;
+        self.at_group(stream, group)?.start_producer(py, &options)
     }
 
     /// Settles a lease: the work is done.

@@ -14,7 +14,7 @@ use pyo3::exceptions::{PyIndexError, PyOverflowError, PyValueError};
 use pyo3::gc::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyList, PySlice};
-use rheo_core::{Instance, LeaseId};
+use rheo_core::{Instance, LeaseId, Producer};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -24,6 +24,8 @@ pub struct Leases {
     pub leases: Vec<rheo_core::Lease>,
     pub instance: Instance,
     pub codec: Codec,
+    /// Through which they are settled, where one gave them.
+    pub producer: Option<Producer>,
 }
 
 /// A claim on one delivery until `expires_at`. Made by a fetch; settles once.
@@ -66,13 +68,17 @@ impl Lease {
 
     /// This lease as it is after a renewal.
     pub fn renewed(&self, lease: rheo_core::Lease) -> Lease {
-        let of = Leases { leases: vec![lease], instance: self.of.instance.clone(), codec: self.of.codec.clone() };
+        let (instance, codec, producer) = (self.of.instance.clone(), self.of.codec.clone(), self.of.producer.clone());
+        let of = Leases { leases: vec![lease], instance, codec, producer };
         Lease { of: Arc::new(of), index: 0, event: OnceLock::new() }
     }
 
     fn settle(&self, py: Python<'_>, settle: &Settle<'_>) -> PyResult<()> {
-        let (instance, lease) = (&self.of.instance, self.lease());
-        attached(py, || settle.one(instance, lease))
+        let lease = self.lease();
+        attached(py, || match &self.of.producer {
+            Some(producer) => settle.one(producer, lease),
+            None => settle.one(&self.of.instance, lease),
+        })
     }
 }
 
@@ -149,7 +155,7 @@ impl Lease {
     ///     ...     lease.event.id, lease.event is lease.event
     ///     ('o-1', True)
     #[getter]
-    fn event<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Event>> {
+    pub fn event<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Event>> {
         if let Some(event) = self.event.get() {
             return Ok(event.bind(py).clone());
         }
@@ -283,7 +289,7 @@ impl Lease {
     ///
     /// Args:
     ///     reason: Why: text, or anything; what JSON has is kept as JSON, the rest as `str` shows it, 1 KiB of it.
-    ///     delay_ms: How long until it is available again, in milliseconds; 0.
+    ///     delay_ms: How long until it is available again, in milliseconds; 0, of a producer's lease its `retry_delay`.
     ///
     /// Raises:
     ///     StaleLease: The delivery is not leased under this lease any more; drop it.
@@ -412,7 +418,18 @@ pub struct Batch(Arc<Leases>);
 
 impl Batch {
     pub fn new(leases: Vec<rheo_core::Lease>, instance: &Instance, codec: &Codec) -> Batch {
-        Batch(Arc::new(Leases { leases, instance: instance.clone(), codec: codec.clone() }))
+        Batch(Arc::new(Leases { leases, instance: instance.clone(), codec: codec.clone(), producer: None }))
+    }
+
+    /// Of leases that are settled through a producer.
+    pub fn produced(leases: Vec<rheo_core::Lease>, producer: &Producer, instance: &Instance, codec: &Codec) -> Batch {
+        let (instance, codec, producer) = (instance.clone(), codec.clone(), Some(producer.clone()));
+        Batch(Arc::new(Leases { leases, instance, codec, producer }))
+    }
+
+    /// One of its leases.
+    pub fn at(&self, index: usize) -> Lease {
+        Lease::at(&self.0, index)
     }
 
     #[inline]
@@ -426,7 +443,10 @@ impl Batch {
     }
 
     fn settle<'py>(&self, py: Python<'py>, settle: &Settle<'_>) -> PyResult<Bound<'py, PyList>> {
-        let results = attached(py, || settle.many(&self.0.instance, self.leases()))?;
+        let results = attached(py, || match &self.0.producer {
+            Some(producer) => settle.many(producer, self.leases()),
+            None => settle.many(&self.0.instance, self.leases()),
+        })?;
         settle::list(py, &results)
     }
 }
@@ -547,7 +567,7 @@ impl Batch {
     ///     ...     batch = db.fetch("orders", "billing")
     ///     ...     [event.sequence for event in batch.events()]
     ///     [1, 2]
-    fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    pub fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let event = |lease: &rheo_core::Lease| Event::new(lease.event().clone(), &self.0.codec);
         PyList::new(py, self.leases().iter().map(event).collect::<Vec<_>>())
     }
@@ -587,7 +607,7 @@ impl Batch {
     ///
     /// Args:
     ///     reason: Why: text, or anything; what JSON has is kept as JSON, the rest as `str` shows it, 1 KiB of it.
-    ///     delay_ms: How long until it is available again, in milliseconds; 0.
+    ///     delay_ms: How long until it is available again, in milliseconds; 0, of a producer's lease its `retry_delay`.
     ///
     /// Returns:
     ///     A list, one result for each lease in order: None, or the `RheoError` of that lease.

@@ -7,15 +7,18 @@ mod append;
 mod args;
 mod attached;
 mod codec;
+mod consumer;
 mod decode;
 mod encode;
 mod errors;
 mod event;
 mod exit;
 mod group;
+mod handler;
 mod instance;
 mod lease;
 mod options;
+mod producer;
 mod scan;
 mod settle;
 mod stream;
@@ -30,6 +33,8 @@ mod _rheo {
     #[pymodule_export]
     use crate::append::{Append, encoded};
     #[pymodule_export]
+    use crate::consumer::{Plan, Pool};
+    #[pymodule_export]
     use crate::errors::set_errors;
     #[pymodule_export]
     use crate::event::{Event, EventIterator, event_from_parts};
@@ -38,9 +43,13 @@ mod _rheo {
     #[pymodule_export]
     use crate::group::Group;
     #[pymodule_export]
+    use crate::handler::{Cancel, Context, set_runtime};
+    #[pymodule_export]
     use crate::instance::{Instance, find, open};
     #[pymodule_export]
     use crate::lease::{Batch, Lease};
+    #[pymodule_export]
+    use crate::producer::{Drain, Hand, Producer};
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]

@@ -3,12 +3,12 @@
 use crate::args::{self, Given, Maybe};
 use crate::attached::attached;
 use crate::encode;
-use crate::errors::{exception, wrong_type};
+use crate::errors::{exception, raised, wrong_type};
 use crate::lease::{Batch, Lease};
 use crate::time;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
-use rheo_core::{Error, Group, Instance, LeaseToken, Result, RetryOptions, Timestamp};
+use rheo_core::{Error, Group, Instance, LeaseId, LeaseToken, Producer, Result, RetryOptions, Timestamp};
 use std::borrow::Cow;
 
 /// Who settles.
@@ -33,7 +33,7 @@ macro_rules! settler {
                 match settle {
                     Settle::Ack => self.ack(token),
                     Settle::Retry { reason, delay_ms } => {
-                        self.retry(token, RetryOptions { reason, delay_ms: *delay_ms })
+                        self.retry(token, RetryOptions { reason, delay_ms: delay_ms.unwrap_or(0) })
                     }
                     Settle::Reject { reason } => self.reject(token, reason),
                     Settle::Release => self.release(token),
@@ -45,7 +45,7 @@ macro_rules! settler {
                 match settle {
                     Settle::Ack => self.ack_many(tokens),
                     Settle::Retry { reason, delay_ms } => {
-                        self.retry_many(tokens, RetryOptions { reason, delay_ms: *delay_ms })
+                        self.retry_many(tokens, RetryOptions { reason, delay_ms: delay_ms.unwrap_or(0) })
                     }
                     Settle::Reject { reason } => self.reject_many(tokens, reason),
                     Settle::Release => self.release_many(tokens),
@@ -70,17 +70,54 @@ macro_rules! settler {
 settler!(Instance);
 settler!(Group);
 
+/// Settles and frees the slot, whatever came of it.
+impl Settler for Producer {
+    fn one(&self, settle: &Settle<'_>, token: &LeaseToken) -> Result<()> {
+        match settle {
+            Settle::Ack => self.ack(token),
+            Settle::Retry { reason, delay_ms } => self.retry(token, reason, *delay_ms),
+            Settle::Reject { reason } => self.reject(token, reason),
+            Settle::Release => self.release(token),
+        }
+    }
+
+    fn many<L: AsRef<LeaseToken>>(&self, settle: &Settle<'_>, tokens: &[L]) -> Result<Vec<Result<()>>> {
+        match settle {
+            Settle::Ack => self.ack_many(tokens),
+            other => Ok(tokens.iter().map(|token| self.one(other, token.as_ref())).collect()),
+        }
+    }
+
+    fn renew(&self, token: &LeaseToken, lease_ms: Option<u64>) -> Result<Timestamp> {
+        self.group().renew_token(token, lease_ms)
+    }
+
+    fn renew_lease(&self, lease: &rheo_core::Lease, lease_ms: Option<u64>) -> Result<rheo_core::Lease> {
+        self.group().renew(lease, lease_ms)
+    }
+
+    fn renew_many(&self, tokens: &[&LeaseToken], lease_ms: Option<u64>) -> Result<Vec<Result<Timestamp>>> {
+        self.group().renew_many(tokens, lease_ms)
+    }
+}
+
 /// How claims end.
 pub enum Settle<'a> {
     Ack,
-    Retry { reason: Cow<'a, str>, delay_ms: u64 },
-    Reject { reason: Cow<'a, str> },
+    /// Without a delay at once; with a producer after its `retry_delay`.
+    Retry {
+        reason: Cow<'a, str>,
+        delay_ms: Option<u64>,
+    },
+    Reject {
+        reason: Cow<'a, str>,
+    },
     Release,
 }
 
 impl<'a> Settle<'a> {
     pub fn retry(reason: Maybe<'a, '_>, delay_ms: Maybe<'_, '_>) -> PyResult<Settle<'a>> {
-        let delay_ms = args::optional_number("delay_ms", delay_ms)?.unwrap_or(0);
+        let delay_ms = args::optional_number("delay_ms", delay_ms)?;
         Ok(Settle::Retry { reason: text_of(reason), delay_ms })
     }
 
@@ -124,6 +161,16 @@ impl<'a> Settle<'a> {
         let mut results = results.into_iter();
         list(py, &each(&leases, || results.next()))
     }
+}
+
+/// Does something with what Python gives as one lease.
+pub fn with_token(given: Given<'_, '_>, work: impl FnOnce(&LeaseToken) -> Result<()> + Sync + Send) -> PyResult<()> {
+    if let Ok(lease) = given.cast_exact::<Lease>() {
+        let lease = lease.get().lease();
+        return attached(given.py(), || work(lease.token()));
+    }
+    let token = token_of("lease", given)?;
+    attached(given.py(), || work(&token?))
 }
 
 /// Renews what Python gives as one lease: gives the lease, or of a token when it expires.
@@ -207,6 +254,19 @@ fn leases_of<'py>(given: Given<'_, 'py>) -> PyResult<Vec<One<'py>>> {
     items.map(|item| one_of(&item?)).collect()
 }
 
+/// The ids of what Python gives as many leases.
+pub fn lease_ids(given: Given<'_, '_>) -> PyResult<Vec<LeaseId>> {
+    let id = |lease: &One<'_>| match lease {
+        One::Lease(lease) => Ok(lease.get().lease().lease_id()),
+        One::Token(Ok(token)) => Ok(token.lease_id()),
+        One::Token(Err(error)) => Err(raised(given.py(), error)),
+    };
+    match given.cast_exact::<Batch>() {
+        Ok(batch) => Ok(batch.get().leases().iter().map(rheo_core::Lease::lease_id).collect()),
+        Err(_) => leases_of(given)?.iter().map(id).collect(),
+    }
+}
+
 fn one_of<'py>(given: &Bound<'py, PyAny>) -> PyResult<One<'py>> {
     match given.cast_exact::<Lease>() {
         Ok(lease) => Ok(One::Lease(lease.clone())),
@@ -223,7 +283,7 @@ fn token_of(what: &str, given: Given<'_, '_>) -> PyResult<Result<LeaseToken>> {
 }
 
 /// A reason as text. Settling never fails because of its reason (contract 4.11): what JSON does not have is shown by `str`.
-fn text_of<'a>(reason: Maybe<'a, '_>) -> Cow<'a, str> {
+pub fn text_of<'a>(reason: Maybe<'a, '_>) -> Cow<'a, str> {
     let Some(reason) = reason else { return Cow::Borrowed("") };
     if let Ok(text) = reason.cast::<PyString>() {
         return text.to_string_lossy();

@@ -76,12 +76,24 @@ async def begun(work: Awaitable[Any]) -> "asyncio.Future[Any]":
 # The same as the plain API
 
 
-@pytest.mark.parametrize("name", ["Instance", "Stream", "Group", "Batch", "Lease"])
+@pytest.mark.parametrize("name", ["Instance", "Stream", "Group", "Batch", "Lease", "Producer"])
 def test_everything_of_the_plain_api_is_there(name: str) -> None:
     plain, mirror = getattr(rheo, name), getattr(rheo.aio, name)
     public = {each for each in vars(plain) if not each.startswith("_")}
     assert public <= set(dir(mirror))
-    at_once = {"stream", "group", "capabilities", "query_stream", "payloads", "events", "tokens", "index", "count"}
+    at_once = {
+        "stream",
+        "group",
+        "capabilities",
+        "query_stream",
+        "consumer",
+        "producer",
+        "payloads",
+        "events",
+        "tokens",
+        "index",
+        "count",
+    }
     for each in public:
         method = inspect.getattr_static(mirror, each)
         if callable(getattr(plain, each)) and each not in at_once:

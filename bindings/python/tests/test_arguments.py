@@ -52,6 +52,7 @@ KINDS = {
         "name",
         "clock",
         "sync",
+        "on_failure",
     ],
     "number": [
         "partition_count",
@@ -74,6 +75,14 @@ KINDS = {
         "default_max_attempts",
         "max_payload_bytes",
         "segment_bytes",
+        "concurrency",
+        "batch_size",
+        "batch_timeout_ms",
+        "max_lease_ms",
+        "max_demand",
+        "poll_ms",
+        "most",
+        "timeout_ms",
     ],
     "flag": ["confirm", "force", "all", "sync_settles", "telemetry_durations"],
     "time": ["timestamp", "start_at", "from_", "to", "clock_start"],
@@ -85,7 +94,8 @@ KINDS = {
     "lease": ["lease"],
     "leases": ["leases"],
     "items": ["items"],
-    "function": ["dumps", "loads", "telemetry"],
+    "function": ["dumps", "loads", "telemetry", "handler"],
+    "delay": ["retry_delay"],
     "anything": ["payload", "reason", "value", "start", "stop"],
 }
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names} | {"dead_letters.after": "text"}
@@ -104,6 +114,7 @@ WRONG_TYPES: dict[str, list[Any]] = {
     "leases": [3, None, "x", [3], [None]],
     "items": [3, None, "x", b"x", {"a": 1}],
     "function": [3, "x", object()],
+    "delay": [b"x", 1.5, True, [1], object()],
 }
 # None is like nothing given, where something need not be given.
 WRONG_REQUIRED: dict[str, list[Any]] = {"text": [None], "number": [None]}
@@ -116,13 +127,14 @@ WRONG_VALUES: dict[str, list[Any]] = {
     "time": [2**63, -(2**63) - 1, 2**100, dt.datetime(2024, 1, 1)],
     "lease": ["", "x", "rheo1.", "rheo1.AAAA", "\ud800", "é"],
     "pairs": [[("id", "asc")], [("sequence", "up")], [("", "")]],
+    "delay": [-1, 2**64, "", "x", "1.5", "-1", "exponential:2:1", "\ud800"],
 }
 BAD_NAMES = ["", "\n", "a\x00b", "x" * 256, "é" * 128, "\ud800", "\x7f"]
 NAMES = ["stream", "group", "id", "type", "consumer_id"]
 
 METHODS = [
     (owner, name)
-    for owner in (rheo.Instance, rheo.Stream, rheo.Group, rheo.Batch, rheo.Lease)
+    for owner in (rheo.Instance, rheo.Stream, rheo.Group, rheo.Batch, rheo.Lease, rheo.Producer)
     for name, method in sorted(vars(owner).items())
     if not name.startswith("_") and callable(method)
 ]
@@ -148,7 +160,7 @@ def objects(manual: rheo.Instance) -> dict[type, Any]:
     """One of each class, with which nothing is wrong."""
     manual.append("s", {"a": 1}, id="first")
     batch = manual.fetch("s", "g")
-    every = (manual, manual.stream("s"), manual.group("s", "g"), batch, batch[0])
+    every = (manual, manual.stream("s"), manual.group("s", "g"), batch, batch[0], manual.producer("s", "g"))
     return {type(each): each for each in every}
 
 
@@ -634,7 +646,7 @@ def test_all_operations_of_a_closed_instance_say_so(objects: dict[type, Any]) ->
     db.close()
     db.close()
     assert db.closed
-    free = {"close", "stream", "group", "capabilities", "payloads", "events", "tokens", "index", "count"}
+    free = {"confirm", "close", "stream", "group", "capabilities", "payloads", "events", "tokens", "index", "count"}
     extras: dict[str, dict[str, Any]] = {
         "replay": {"from_sequence": 0},
         "discard_dead_letters": {"all": True},

@@ -21,7 +21,7 @@ from rheo._errors import BY_NUMBER
 
 ROOT = Path(__file__).resolve().parents[3]
 MODULES: tuple[ModuleType, ...] = (rheo, rheo.aio, rheo.telemetry)
-NATIVE = (rheo.Instance, rheo.Stream, rheo.Group, rheo.Batch, rheo.Lease, rheo.Event, rheo.Append)
+NATIVE = (rheo.Instance, rheo.Stream, rheo.Group, rheo.Batch, rheo.Lease, rheo.Event, rheo.Append, rheo.Producer)
 PAGES = (ROOT / "docs" / "python.md", ROOT / "bindings" / "python" / "README.md")
 PROGRAMS = sorted((ROOT / "examples" / "python").glob("*.py"))
 BLOCK = re.compile(r"^```(pycon|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -649,3 +649,197 @@ def test_forked_children_that_end_as_usual_do_not_hang(run_script: RunScript) ->
     """,
         timeout=60,
     )
+
+
+# Consumers
+
+CONSUMERS: dict[str, str] = {
+    "idle ones are left": """
+        db = opened()
+        db.consumer("s", "g", lambda event: None, concurrency=4)
+        async def handle(event):
+            pass
+        db.consumer("s", "g", handle)
+    """,
+    "busy ones are left": """
+        db = opened("journal:" + sys.argv[1], sync="never")
+        def handle(event):
+            db.append("s", event.payload + 1)
+        async def handle_too(event):
+            db.append("s", event.payload + 1)
+        db.consumer("s", "g", handle, concurrency=4)
+        db.consumer("s", "g", handle_too)
+        db.append_batch("s", list(range(100)))
+    """,
+    "handlers finish": """
+        db = opened("journal:" + sys.argv[1])
+        begun = threading.Barrier(2)
+        def handle(event):
+            begun.wait()
+            time.sleep(0.2)
+            print("handled", event.payload, flush=True)
+        db.consumer("s", "g", handle)
+        db.append("s", 1)
+        db.append("s", 2)
+        begun.wait()
+    """,
+    "a handler spins": """
+        db = opened()
+        begun = threading.Event()
+        def handle(event):
+            begun.set()
+            while True:
+                pass
+        db.consumer("s", "g", handle)
+        db.append("s", 1)
+        begun.wait()
+    """,
+    "a handler sleeps and goes on": """
+        db = opened()
+        begun = threading.Event()
+        def handle(event):
+            begun.set()
+            while True:
+                time.sleep(0.001)
+        db.consumer("s", "g", handle)
+        async def forever(event):
+            while True:
+                time.sleep(0.001)
+        db.consumer("s", "g", forever)
+        db.append("s", 1)
+        db.append("s", 1)
+        begun.wait()
+    """,
+    "a thread waits for one": """
+        db = opened()
+        async def handle(event):
+            pass
+        for handler in (handle, lambda event: None):
+            threading.Thread(target=db.consumer("s", "g", handler).wait).start()
+        def work():
+            with db.producer("s", "g") as producer:
+                for lease in producer:
+                    lease.ack()
+        threading.Thread(target=work).start()
+    """,
+    "an event loop leaves one": """
+        import asyncio
+        import rheo.aio
+        async def work():
+            db = await rheo.aio.open("memory:")
+            await db.create_stream("s")
+            await db.create_group("s", "g")
+            async def handle(event):
+                await asyncio.sleep(3600)
+            db.consumer("s", "g", handle)
+            await db.append("s", 1)
+            await asyncio.sleep(0.01)
+        asyncio.run(work())
+    """,
+}
+
+
+@pytest.mark.parametrize("name", CONSUMERS)
+def test_a_process_ends_with_its_consumers(run_script: RunScript, tmp_path: Path, name: str) -> None:
+    for attempt in range(3):
+        path = tmp_path / f"journal {attempt}"
+        done = run_script(with_preparation(CONSUMERS[name]), path)
+        if name == "handlers finish":
+            assert done.stdout == "handled 1\n"
+            with rheo.open(f"journal:{path}") as db:
+                assert db.fetch("s", "g").payloads() == [2]
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["plain", "async"])
+def test_ctrl_c_ends_the_wait_for_a_consumer(script: Callable[[str], Path], is_async: bool) -> None:
+    path = script(
+        with_preparation(f"""
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        db = opened()
+        {"async " if is_async else ""}def handle(event):
+            print("handled", flush=True)
+        with db.consumer("s", "g", handle) as consumer:
+            try:
+                print("ready", flush=True)
+                consumer.wait()
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+        print(consumer.is_running, flush=True)
+    """)
+    )
+    assert signalled(path, signal.SIGINT) == (0, "interrupted\nFalse\n", "")
+
+
+def test_ctrl_c_ends_the_wait_of_a_producer(script: Callable[[str], Path]) -> None:
+    path = script(
+        with_preparation("""
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        db = opened()
+        with db.producer("s", "g") as producer:
+            try:
+                print("ready", flush=True)
+                for lease in producer:
+                    pass
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+    """)
+    )
+    assert signalled(path, signal.SIGINT) == (0, "interrupted\n", "")
+
+
+SIGTERM: dict[str, str] = {
+    "plain": """
+        stop = threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: stop.set())
+        with opened("journal:" + sys.argv[1]) as db:
+            db.append_batch("s", list(range(10)))
+            def handle(event):
+                print("ready", flush=True)
+                stop.wait()
+                print("handled", event.payload, flush=True)
+            with db.consumer("s", "g", handle):
+                stop.wait()
+    """,
+    "async function": """
+        import asyncio
+        stop = threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: stop.set())
+        with opened("journal:" + sys.argv[1]) as db:
+            db.append_batch("s", list(range(10)))
+            async def handle(event):
+                print("ready", flush=True)
+                while not stop.is_set():
+                    await asyncio.sleep(0.001)
+                print("handled", event.payload, flush=True)
+            with db.consumer("s", "g", handle):
+                stop.wait()
+    """,
+    "asyncio": """
+        import asyncio
+        import rheo.aio
+        async def main():
+            stop = asyncio.Event()
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+            async with rheo.aio.open("journal:" + sys.argv[1]) as db:
+                await db.create_stream("s")
+                await db.create_group("s", "g")
+                await db.append_batch("s", list(range(10)))
+                async def handle(event):
+                    print("ready", flush=True)
+                    await stop.wait()
+                    print("handled", event.payload, flush=True)
+                async with db.consumer("s", "g", handle):
+                    await stop.wait()
+        asyncio.run(main())
+    """,
+}
+
+
+@pytest.mark.parametrize("name", SIGTERM)
+def test_sigterm_ends_well(script: Callable[[str], Path], tmp_path: Path, name: str) -> None:
+    path = tmp_path / "journal"
+    assert signalled(script(with_preparation(SIGTERM[name])), signal.SIGTERM, path) == (0, "handled 0\n", "")
+    with rheo.open(f"journal:{path}") as db:
+        # The others were given back: they are there at once, and the attempt did not count.
+        batch = db.fetch("s", "g")
+        assert [(lease.event.payload, lease.attempt) for lease in batch] == [(n, 1) for n in range(1, 10)]

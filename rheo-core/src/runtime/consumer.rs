@@ -9,7 +9,7 @@ use crate::limits;
 use crate::lock::before_wait;
 use crate::runtime::options::ConsumerOptions;
 use crate::runtime::outcome::Outcome;
-use crate::runtime::producer::{Noted, Role, Shared, Taken, Taker, Wait};
+use crate::runtime::producer::{Drain, Noted, Role, Shared, Taken, Taker, Wait};
 use crate::telemetry::TelemetryName;
 use crate::wait::Interrupt;
 use parking_lot::{Condvar, Mutex};
@@ -116,6 +116,11 @@ thread_local! {
     static RUNNING: Cell<Option<*const Shared>> = const { Cell::new(None) };
 }
 
+/// Whether a handler of this consumer runs on this thread.
+pub(super) fn is_handled_here(shared: &Shared) -> bool {
+    RUNNING.get() == Some(std::ptr::from_ref(shared))
+}
+
 impl Consumer {
     /// Starts a consumer whose handler gets one event at a time, with its lease, and a signal: see [`Work::cancel`].
     ///
@@ -197,6 +202,19 @@ impl Consumer {
         pool.shared.drain(pool.wait(timeout_ms))
     }
 
+    /// The beginning of a drain, for those who wait by themselves: see [`Drain`]. It is pending until what this returns is dropped.
+    ///
+    /// # Errors
+    /// As [`drain`](Consumer::drain).
+    pub fn begin_drain(&self) -> Result<Drain> {
+        self.pool()?.shared.start_drain()
+    }
+
+    /// Whether it is a handler of this consumer that asks.
+    pub fn is_called_by_handler(&self) -> bool {
+        self.0.pool.is_running_here()
+    }
+
     /// Drains for up to so many milliseconds, then fires the cancel signals of the handlers that still run and makes their events available
     /// to others: what they say counts for nothing then. Idempotent.
     ///
@@ -275,7 +293,7 @@ impl fmt::Debug for Consumer {
 
 impl Pool {
     fn is_running_here(&self) -> bool {
-        RUNNING.get() == Some(Arc::as_ptr(&self.shared))
+        is_handled_here(&self.shared)
     }
 
     fn wait(&self, timeout_ms: u64) -> Wait<'static> {

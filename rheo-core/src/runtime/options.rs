@@ -201,9 +201,11 @@ impl ConsumerOptions {
         Ok(())
     }
 
+    /// Checks the ranges, as the start does: for hosts that learn of the handler later.
+    ///
     /// # Errors
     /// `invalid_argument` for an option out of range.
-    pub(super) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         self.producer.check()?;
         at_least_one("concurrency", self.concurrency)?;
         if self.concurrency > MAX_CONCURRENCY {

@@ -12,6 +12,7 @@ use crate::limits;
 use crate::lock::{Mutex, before_wait};
 use crate::options::check_limit;
 use crate::runtime::backoff::Backoff;
+use crate::runtime::consumer::is_handled_here;
 use crate::runtime::inflight::{Held, Inflight, Micros, Repeat, micros};
 use crate::runtime::options::{ConsumerOptions, ProducerOptions};
 use crate::runtime::outcome::{OnFailure, Outcome};
@@ -283,6 +284,16 @@ impl Producer {
         Ok(leases.iter().map(|lease| state.inflight.is_cancelled(lease.as_ref().lease_id())).collect())
     }
 
+    /// For a handler that waited for more after it was given these leases, and begins now: forgets those that were lost meanwhile, and what
+    /// the signal said of them. Their time with the handler counts from now on.
+    ///
+    /// # Errors
+    /// `forked`.
+    pub fn begin(&self, leases: &mut Vec<Lease>, cancel: &Interrupt) -> Result<()> {
+        self.shared()?.begin_under(leases, cancel, None);
+        Ok(())
+    }
+
     /// Tells of a handler's failure: `handler.error` goes to the instance's telemetry.
     pub fn handler_failed(&self) {
         if let Ok(shared) = self.shared() {
@@ -324,8 +335,7 @@ impl Producer {
     /// As [`drain`](Producer::drain).
     pub fn begin_drain(&self) -> Result<Drain> {
         let shared = self.shared()?;
-        shared.begin_drain()?;
-        Ok(Drain(Leaked::new(Arc::clone(shared))))
+        shared.start_drain()
     }
 
     /// Drains for up to so many milliseconds, then makes available to others what was not settled, and fires the cancel signals of
@@ -364,6 +374,20 @@ impl fmt::Debug for Producer {
 pub struct Drain(Leaked<Arc<Shared>>);
 
 impl Drain {
+    /// Waits up to so many milliseconds until everything is settled. Returns whether it is. For hosts that drain in pieces, to be asked
+    /// between them whether to go on. Called by a handler of the consumer that is drained, it does not wait.
+    ///
+    /// # Errors
+    /// `closed`, `forked`, `invalid_argument` for the timeout.
+    pub fn wait(&self, timeout_ms: u64) -> Result<bool> {
+        limits::check_duration("timeout_ms", timeout_ms, 0)?;
+        if self.0.generation().is_past() {
+            self.0.operations().usable()?;
+        }
+        let timeout_ms = if is_handled_here(&self.0) { 0 } else { timeout_ms };
+        self.0.wait_settled(Wait::millis(&self.0, timeout_ms, None))
+    }
+
     /// Whether everything is settled.
     ///
     /// # Errors
@@ -681,13 +705,18 @@ impl Shared {
     }
 
     fn tell_end(&self, error: Option<&Error>) {
-        if !std::mem::replace(&mut self.state.lock().told_end, true) {
-            let name = match self.role {
-                Role::Producer => TelemetryName::ProducerStop,
-                Role::Consumer => TelemetryName::ConsumerStop,
-            };
-            self.tell(name, error);
+        let mut state = self.state.lock();
+        if std::mem::replace(&mut state.told_end, true) {
+            return;
         }
+        // Whoever closes what has ended by itself may be the first to tell.
+        let failure = state.failure.clone();
+        drop(state);
+        let name = match self.role {
+            Role::Producer => TelemetryName::ProducerStop,
+            Role::Consumer => TelemetryName::ConsumerStop,
+        };
+        self.tell(name, error.or(failure.as_ref()));
     }
 
     /// Has the timer call, unless it does so earlier anyway.
@@ -1145,15 +1174,21 @@ impl Shared {
 
     /// A worker has waited for more and begins now: forgets those of its leases that were lost meanwhile, and what its signal said.
     pub(super) fn begin(&self, leases: &mut Vec<Lease>, worker: usize) {
+        let cancel = self.state.lock().workers[worker].cancel.clone();
+        self.begin_under(leases, &cancel, Some(worker));
+    }
+
+    fn begin_under(&self, leases: &mut Vec<Lease>, cancel: &Interrupt, worker: Option<usize>) {
         let now = self.now();
         let mut state = self.state.lock();
-        let cancel = state.workers[worker].cancel.clone();
         cancel.reset();
         leases.retain(|lease| {
-            let due = state.inflight.hand_out(lease.lease_id(), now, Some(&cancel));
+            let due = state.inflight.hand_out(lease.lease_id(), now, Some(cancel));
             due.inspect(|due| self.schedule(&mut state, *due)).is_some()
         });
-        state.workers[worker].takes(leases, now);
+        if let Some(worker) = worker {
+            state.workers[worker].takes(leases, now);
+        }
     }
 
     /// Waits until everything is settled. Returns whether it is.
@@ -1185,6 +1220,12 @@ impl Shared {
         }
         self.stop();
         Ok(())
+    }
+
+    /// Begins a drain that is pending until what this returns is dropped.
+    pub(super) fn start_drain(&self) -> Result<Drain> {
+        self.begin_drain()?;
+        Ok(Drain(Leaked::new(self.this.upgrade().expect("whoever calls has it"))))
     }
 
     pub(super) fn drain(&self, wait: Wait<'_>) -> Result<bool> {

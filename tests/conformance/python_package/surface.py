@@ -16,6 +16,7 @@ from typing import Any
 
 import rheo
 import rheo.aio
+from python_package.consumption import Consuming, Script, until
 from scenarios.values import Json, Mistake, OperationError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -94,6 +95,8 @@ class Session:
         """Each by its token."""
         self.batches: dict[tuple[str, ...], Any] = {}
         """What a fetch gave, by the tokens."""
+        self.producers: dict[str, Any] = {}
+        self.consumers: dict[str, Consuming] = {}
 
     def open(self, url: str | None, options: dict[str, Json]) -> "Surface":
         """Opens an instance; without a URL on another empty store of the kind under test."""
@@ -120,7 +123,10 @@ class Session:
             raise OperationError(error_view(rheo.InvalidArgument(str(error)))) from error
 
     def close(self) -> None:
-        """Closes every instance. Whether that works is for scenarios of their own."""
+        """Closes everything. Whether that works is for scenarios of their own."""
+        for each in (*self.producers.values(), *(consuming.consumer for consuming in self.consumers.values())):
+            with suppress(OperationError):
+                self.done(lambda each=each: each.close(timeout_ms=0))  # type: ignore[misc]
         for surface in self._surfaces:
             with suppress(OperationError):
                 surface.call("close", {})
@@ -148,7 +154,7 @@ def opened(open_: Callable[..., Any], url: str, options: dict[str, Json]) -> Any
 async def awaited(make: Callable[[], Any]) -> Any:
     """What a call gives: an awaitable is awaited, an asynchronous iterator exhausted."""
     result = make()
-    if hasattr(result, "__aiter__"):
+    if hasattr(result, "__aiter__") and not isinstance(result, rheo.aio.Producer):
         return [element async for element in result]
     return await result if hasattr(result, "__await__") else result
 
@@ -160,7 +166,7 @@ class Surface:
         self._session, self._instance = session, instance
         self._bound: dict[tuple[str, ...], Any] = {}
         self._own: set[str] = set()
-        """The tokens of leases that this instance gave."""
+        """The tokens of leases that this instance's fetches gave."""
 
     def call(self, op: str, args: dict[str, Json]) -> Json:
         """Calls an operation."""
@@ -207,31 +213,105 @@ class Surface:
         return view(self._invoke("query_stream", args, list))
 
     def op_fetch(self, args: dict[str, Json]) -> Json:
-        batch = self._invoke("fetch", args)
+        views = self._taken(self._invoke("fetch", args))
+        self._own.update(view["token"] for view in views)
+        return views
+
+    def _taken(self, batch: Any) -> list[dict[str, Json]]:
+        """Keeps leases for their settles."""
         views = []
         for lease in batch:
             views.append(view(lease))
             self._session.leases[views[-1]["token"]] = lease
-            self._own.add(views[-1]["token"])
         self._session.batches[tuple(view["token"] for view in views)] = batch
         return views
+
+    # Producers and consumers
+
+    def op_start_producer(self, args: dict[str, Json]) -> None:
+        name = args.pop("as")
+        self._session.producers[name] = self._invoke("producer", args)
+
+    def op_start_consumer(self, args: dict[str, Json]) -> None:
+        session = self._session
+        name, script = args.pop("as"), Script(args.pop("outcomes", []))
+        if args.get("batch_size") == 1:
+            # Whoever names it gets lists.
+            del args["batch_size"]
+        handler = script.handler("batch_size" in args, session.way.is_aio or session.way.kind == "tokens")
+        if session.way.kind == "own":
+            begin = self._invoke("consumer", args)
+            consumer = session.done(lambda: begin(handler))
+        else:
+            consumer = self._invoke("consumer", {**args, "handler": handler})
+        session.consumers[name] = Consuming(consumer, script)
+
+    def op_next(self, args: dict[str, Json]) -> Json:
+        producer = self._session.producers[args.pop("producer")]
+        batch = self._session.done(lambda: producer.next(**args))
+        return "stopped" if batch is None else self._taken(batch)
+
+    def op_fail(self, args: dict[str, Json]) -> None:
+        producer, lease = self._session.producers[args.pop("producer")], self._lease(args.pop("lease"))
+        self._session.done(lambda: producer.fail(lease, **args))
+
+    def op_confirm(self, args: dict[str, Json]) -> Json:
+        producer = self._session.producers[args.pop("producer")]
+        leases = [self._lease(lease) for lease in args.pop("leases")]
+        return self._session.done(lambda: producer.confirm(leases, **args))
+
+    def _running(self, args: dict[str, Json]) -> Any:
+        """The producer or consumer that is named."""
+        if "producer" in args:
+            return self._session.producers[args.pop("producer")]
+        return self._session.consumers[args.pop("consumer")].consumer
+
+    def op_inflight_count(self, args: dict[str, Json]) -> Json:
+        running = self._running(args)
+        return self._session.done(lambda: running.inflight_count)
+
+    def op_drain(self, args: dict[str, Json]) -> Json:
+        running, args = self._running(args), {"timeout_ms": 0, **args}
+        return self._session.done(lambda: running.drain(**args))
+
+    def op_close_producer(self, args: dict[str, Json]) -> None:
+        running, args = self._running(args), {"timeout_ms": 0, **args}
+        self._session.done(lambda: running.close(**args))
+
+    op_close_consumer = op_close_producer
+
+    def op_handled(self, args: dict[str, Json]) -> Json:
+        return self._session.consumers[args["consumer"]].script.handled(args["count"])
+
+    def op_settled(self, args: dict[str, Json]) -> None:
+        consumer = self._session.consumers[args["consumer"]].consumer
+        until(lambda: consumer.inflight_count == 0, "everything is settled")
+
+    def op_ended(self, args: dict[str, Json]) -> None:
+        consumer = self._session.consumers[args["consumer"]].consumer
+        if not self._session.done(lambda: consumer.wait(timeout_ms=30_000)):
+            raise Mistake("after 30 seconds the consumer had not ended")
 
     def _settle(self, op: str, args: dict[str, Json]) -> Json:
         session, kind = self._session, self._session.way.kind
         is_many = op != SETTLES[op]
         given = args.pop("leases" if is_many else "lease")
-        subject = self._settler(given if is_many else [given], args)
+        producer = session.producers[args.pop("producer")] if "producer" in args else None
+        subject = producer or self._settler(given if is_many else [given], args)
         keywords = {name: args.pop(name) for name in ("reason", "delay_ms", "lease_ms") if name in args}
         if args:
             raise Mistake(f"{op} has no argument {min(args)!r}")
         if not is_many:
             lease = self._lease(given)
-            if kind == "own" and not isinstance(lease, str) and token_of(given) in self._own:
+            # One of a producer's settles through it.
+            is_own = token_of(given) in self._own if producer is None else True
+            if kind == "own" and not isinstance(lease, str) and is_own:
                 return renewal(session.done(lambda: getattr(lease, op)(**keywords)))
             return renewal(session.done(lambda: getattr(subject, op)(lease, **keywords)))
         leases = [self._lease(lease) for lease in given]
         whole = session.batches.get(tuple(token_of(lease) for lease in given))
-        if kind == "own" and whole is not None and all(token_of(lease) in self._own for lease in given):
+        is_own = all(token_of(lease) in self._own for lease in given) if producer is None else True
+        if kind == "own" and whole is not None and is_own:
             return [renewal(result) for result in session.done(lambda: getattr(whole, SETTLES[op])(**keywords))]
         if kind == "bound" and whole is not None:
             leases = whole

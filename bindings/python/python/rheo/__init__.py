@@ -24,6 +24,7 @@ is taken, an `int` of microseconds since 1970 will do too. Every failure is a `R
 from collections.abc import Sequence as _Sequence
 
 from . import _exit as _exit
+from ._consumer import ACK, RELEASE, Consumer, Outcome, Reject, Retry
 from ._errors import (
     AlreadyDraining,
     AlreadyExists,
@@ -52,7 +53,22 @@ from ._errors import (
     Unsupported,
     VersionMismatch,
 )
-from ._rheo import FEATURES, Append, Batch, Event, EventIterator, Group, Instance, Lease, Stream, get, open
+from ._rheo import (
+    FEATURES,
+    Append,
+    Batch,
+    Cancel,
+    Context,
+    Event,
+    EventIterator,
+    Group,
+    Instance,
+    Lease,
+    Producer,
+    Stream,
+    get,
+    open,
+)
 from ._rheo import VERSION as __version__  # noqa: N811
 from ._values import (
     Capabilities,
@@ -69,16 +85,21 @@ from ._values import (
 from .telemetry import log_to
 
 __all__ = [
+    "ACK",
     "FEATURES",
+    "RELEASE",
     "AlreadyDraining",
     "AlreadyExists",
     "Ambiguous",
     "Append",
     "BackendUnavailable",
     "Batch",
+    "Cancel",
     "Capabilities",
     "Closed",
     "ConfirmRequired",
+    "Consumer",
+    "Context",
     "Corrupt",
     "CursorNotFound",
     "DeadLetter",
@@ -98,13 +119,17 @@ __all__ = [
     "Lag",
     "Lease",
     "Locked",
+    "Outcome",
     "Page",
     "PartitionInfo",
     "PartitionLag",
     "PayloadTooLarge",
     "Poisoned",
+    "Producer",
     "ReceiptMismatch",
+    "Reject",
     "RetentionHold",
+    "Retry",
     "RheoError",
     "StaleLease",
     "Stream",
@@ -127,7 +152,7 @@ def _show_as_ours() -> None:
     """Has what is defined in the package's own modules shown as what it is imported as."""
     for name in __all__:
         value = globals()[name]
-        if getattr(value, "__module__", "").startswith(f"{__name__}._"):
+        if not isinstance(value, Outcome) and getattr(value, "__module__", "").startswith(f"{__name__}._"):
             value.__module__ = __name__
 
 

@@ -1,11 +1,13 @@
 """The native module. What is public is exported from `rheo`; what is private serves the rest of the package."""
 
 from _collections_abc import dict_items
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import ModuleType, TracebackType
-from typing import Any, Final, Literal, Protocol, Self, SupportsIndex, TypeAlias, final, overload
+from typing import Any, Final, Literal, Protocol, Self, SupportsIndex, TypeAlias, TypeVar, final, overload
 
+from . import aio
+from ._consumer import Consumer, Outcome
 from ._errors import RheoError
 from ._types import Partitions, Payload, Sequences, Time
 from ._values import Capabilities, DeadLetter, GroupInfo, Lag, Page, StreamInfo, TelemetryEvent
@@ -17,11 +19,18 @@ __all__ = [
     "Append",
     "Batch",
     "Bridge",
+    "Cancel",
+    "Context",
+    "Drain",
     "Event",
     "EventIterator",
     "Group",
+    "Hand",
     "Instance",
     "Lease",
+    "Plan",
+    "Pool",
+    "Producer",
     "Stream",
     "Watch",
     "close_all",
@@ -32,6 +41,7 @@ __all__ = [
     "interrupt_waits",
     "open",
     "set_errors",
+    "set_runtime",
     "set_values",
 ]
 
@@ -50,6 +60,24 @@ _Payload: TypeAlias = Payload | _Object
 _OrderBy: TypeAlias = Iterable[tuple[str, str]]
 # What settles many takes besides a batch.
 _Leases: TypeAlias = Batch | Iterable[Lease | str]
+
+# What handles one event at a time, and a list of events at a time.
+_Said: TypeAlias = Outcome | None
+_AllSaid: TypeAlias = Sequence[Outcome | None] | None
+_OneF = TypeVar(
+    "_OneF",
+    bound=Callable[[Event], _Said]
+    | Callable[[Event, Context], _Said]
+    | Callable[[Event], Awaitable[_Said]]
+    | Callable[[Event, aio.Context], Awaitable[_Said]],
+)
+_ManyF = TypeVar(
+    "_ManyF",
+    bound=Callable[[list[Event]], _AllSaid]
+    | Callable[[list[Event], Context], _AllSaid]
+    | Callable[[list[Event]], Awaitable[_AllSaid]]
+    | Callable[[list[Event], aio.Context], Awaitable[_AllSaid]],
+)
 
 def open(
     url: str | None = None,
@@ -79,6 +107,9 @@ def encoded(instance: Instance, payload: _Payload, encoding: str | None) -> tupl
 def forget_parent() -> None: ...
 def interrupt_waits() -> None: ...
 def close_all() -> None: ...
+def set_runtime(
+    outcome: type[Outcome], ack: Outcome, log_failure: Callable[[object, str, str, BaseException | None, str], None]
+) -> None: ...
 def set_errors(classes: dict[int, type[RheoError]]) -> None: ...
 def set_values(module: ModuleType) -> None: ...
 
@@ -332,6 +363,100 @@ class Group:
         wait_ms: int | None = None,
     ) -> tuple[Batch, float | None]: ...
     def _watch(self, bridge: Bridge | None = None, partitions: Partitions | None = None) -> Watch | None: ...
+    @overload
+    def consumer(
+        self,
+        handler: _OneF,
+        *,
+        concurrency: int | None = None,
+        batch_size: None = None,
+        batch_timeout_ms: int | None = None,
+        max_lease_ms: int | None = None,
+        max_demand: int | None = None,
+        lease_ms: int | None = None,
+        poll_ms: int | None = None,
+        consumer_id: str | None = None,
+        partitions: Partitions | None = None,
+        on_failure: Literal["retry", "reject"] | None = None,
+        retry_delay: int | str | None = None,
+    ) -> Consumer[_OneF]: ...
+    @overload
+    def consumer(
+        self,
+        handler: _ManyF,
+        *,
+        concurrency: int | None = None,
+        batch_size: int,
+        batch_timeout_ms: int | None = None,
+        max_lease_ms: int | None = None,
+        max_demand: int | None = None,
+        lease_ms: int | None = None,
+        poll_ms: int | None = None,
+        consumer_id: str | None = None,
+        partitions: Partitions | None = None,
+        on_failure: Literal["retry", "reject"] | None = None,
+        retry_delay: int | str | None = None,
+    ) -> Consumer[_ManyF]: ...
+    @overload
+    def consumer(
+        self,
+        handler: None = None,
+        *,
+        concurrency: int | None = None,
+        batch_size: None = None,
+        batch_timeout_ms: int | None = None,
+        max_lease_ms: int | None = None,
+        max_demand: int | None = None,
+        lease_ms: int | None = None,
+        poll_ms: int | None = None,
+        consumer_id: str | None = None,
+        partitions: Partitions | None = None,
+        on_failure: Literal["retry", "reject"] | None = None,
+        retry_delay: int | str | None = None,
+    ) -> Callable[[_OneF], Consumer[_OneF]]: ...
+    @overload
+    def consumer(
+        self,
+        handler: None = None,
+        *,
+        concurrency: int | None = None,
+        batch_size: int,
+        batch_timeout_ms: int | None = None,
+        max_lease_ms: int | None = None,
+        max_demand: int | None = None,
+        lease_ms: int | None = None,
+        poll_ms: int | None = None,
+        consumer_id: str | None = None,
+        partitions: Partitions | None = None,
+        on_failure: Literal["retry", "reject"] | None = None,
+        retry_delay: int | str | None = None,
+    ) -> Callable[[_ManyF], Consumer[_ManyF]]: ...
+    def _plan(
+        self,
+        *,
+        concurrency: int | None = None,
+        batch_size: int | None = None,
+        batch_timeout_ms: int | None = None,
+        max_lease_ms: int | None = None,
+        max_demand: int | None = None,
+        lease_ms: int | None = None,
+        poll_ms: int | None = None,
+        consumer_id: str | None = None,
+        partitions: Partitions | None = None,
+        on_failure: Literal["retry", "reject"] | None = None,
+        retry_delay: int | str | None = None,
+    ) -> Plan: ...
+    def producer(
+        self,
+        *,
+        max_demand: int | None = None,
+        lease_ms: int | None = None,
+        poll_ms: int | None = None,
+        consumer_id: str | None = None,
+        partitions: Partitions | None = None,
+        on_failure: Literal["retry", "reject"] | None = None,
+        retry_delay: int | str | None = None,
+    ) -> Producer: ...
     def ack(self, lease: Lease | str) -> None: ...
     def retry(self, lease: Lease | str, reason: object = None, *, delay_ms: int | None = None) -> None: ...
     def reject(self, lease: Lease | str, reason: object = None) -> None: ...
@@ -513,6 +638,95 @@ class Instance:
         partitions: Partitions | None = None,
         wait_ms: int | None = None,
     ) -> Batch: ...
+    @overload
+    def consumer(
+        self,
+        stream: str,
+        group: str,
+        handler: _OneF,
+        *,
+        concurrency: int | None = None,
+        batch_size: None = None,
+        batch_timeout_ms: int | None = None,
+        max_lease_ms: int | None = None,
+        max_demand: int | None = None,
+        lease_ms: int | None = None,
+        poll_ms: int | None = None,
+        consumer_id: str | None = None,
+        partitions: Partitions | None = None,
+        on_failure: Literal["retry", "reject"] | None = None,
+        retry_delay: int | str | None = None,
+    ) -> Consumer[_OneF]: ...
+    @overload
+    def consumer(
+        self,
+        stream: str,
+        group: str,
+        handler: _ManyF,
+        *,
+        concurrency: int | None = None,
+        batch_size: int,
+        batch_timeout_ms: int | None = None,
+        max_lease_ms: int | None = None,
+        max_demand: int | None = None,
+        lease_ms: int | None = None,
+        poll_ms: int | None = None,
+        consumer_id: str | None = None,
+        partitions: Partitions | None = None,
+        on_failure: Literal["retry", "reject"] | None = None,
+        retry_delay: int | str | None = None,
+    ) -> Consumer[_ManyF]: ...
+    @overload
+    def consumer(
+        self,
+        stream: str,
+        group: str,
+        handler: None = None,
+        *,
+        concurrency: int | None = None,
+        batch_size: None = None,
+        batch_timeout_ms: int | None = None,
+        max_lease_ms: int | None = None,
+        max_demand: int | None = None,
+        lease_ms: int | None = None,
+        poll_ms: int | None = None,
+        consumer_id: str | None = None,
+        partitions: Partitions | None = None,
+        on_failure: Literal["retry", "reject"] | None = None,
+        retry_delay: int | str | None = None,
+    ) -> Callable[[_OneF], Consumer[_OneF]]: ...
+    @overload
+    def consumer(
+        self,
+        stream: str,
+        group: str,
+        handler: None = None,
+        *,
+        concurrency: int | None = None,
+        batch_size: int,
+        batch_timeout_ms: int | None = None,
+        max_lease_ms: int | None = None,
+        max_demand: int | None = None,
+        lease_ms: int | None = None,
+        poll_ms: int | None = None,
+        consumer_id: str | None = None,
+        partitions: Partitions | None = None,
+        on_failure: Literal["retry", "reject"] | None = None,
+        retry_delay: int | str | None = None,
+    ) -> Callable[[_ManyF], Consumer[_ManyF]]: ...
+    def producer(
+        self,
+        stream: str,
+        group: str,
+        *,
+        max_demand: int | None = None,
+        lease_ms: int | None = None,
+        poll_ms: int | None = None,
+        consumer_id: str | None = None,
+        partitions: Partitions | None = None,
+        on_failure: Literal["retry", "reject"] | None = None,
+        retry_delay: int | str | None = None,
+    ) -> Producer: ...
     def ack(self, lease: Lease | str) -> None: ...
     def retry(self, lease: Lease | str, reason: object = None, *, delay_ms: int | None = None) -> None: ...
     def reject(self, lease: Lease | str, reason: object = None) -> None: ...
@@ -573,3 +787,124 @@ class Instance:
         start_at: Time | None = None,
         partitions: Partitions | None = None,
     ) -> None: ...
+
+@final
+class Producer:
+    @property
+    def stream(self) -> str: ...
+    @property
+    def group(self) -> str: ...
+    @property
+    def inflight_count(self) -> int: ...
+    @property
+    def is_stopped(self) -> bool: ...
+    def next(self, most: int | None = None, *, timeout_ms: int | None = None) -> Batch | None: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Lease: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
+    ) -> None: ...
+    def ack(self, lease: Lease | str) -> None: ...
+    def retry(self, lease: Lease | str, reason: object = None, *, delay_ms: int | None = None) -> None: ...
+    def reject(self, lease: Lease | str, reason: object = None) -> None: ...
+    def release(self, lease: Lease | str) -> None: ...
+    def fail(self, lease: Lease | str, reason: object = None) -> None: ...
+    @overload
+    def renew(self, lease: Lease, lease_ms: int | None = None) -> Lease: ...
+    @overload
+    def renew(self, lease: str, lease_ms: int | None = None) -> datetime: ...
+    def ack_many(self, leases: _Leases) -> list[RheoError | None]: ...
+    def retry_many(
+        self, leases: _Leases, reason: object = None, *, delay_ms: int | None = None
+    ) -> list[RheoError | None]: ...
+    def reject_many(self, leases: _Leases, reason: object = None) -> list[RheoError | None]: ...
+    def release_many(self, leases: _Leases) -> list[RheoError | None]: ...
+    # The overlap is harmless: only a list that is asked for more than it holds differs.
+    @overload
+    def renew_many(  # pyright: ignore[reportOverlappingOverload]
+        self, leases: Batch | Iterable[Lease], lease_ms: int | None = None
+    ) -> list[Lease | RheoError]: ...
+    @overload
+    def renew_many(self, leases: Iterable[str], lease_ms: int | None = None) -> list[datetime | RheoError]: ...
+    @overload
+    def renew_many(  # pyright: ignore[reportOverlappingOverload]
+        self, leases: _Leases, lease_ms: int | None = None
+    ) -> list[Lease | datetime | RheoError]: ...
+    def confirm(self, leases: _Leases) -> int: ...
+    def drain(self, timeout_ms: int | None = None) -> bool: ...
+    def close(self, timeout_ms: int | None = None) -> None: ...
+    # It always raises; `NoReturn` would not be a `__reduce__` to a type checker.
+    def __reduce__(self) -> str: ...
+    def _next_now(self, most: int) -> tuple[Batch | None, float | None]: ...
+    def _watch(self, bridge: Bridge | None = None) -> tuple[Watch, float | None]: ...
+    def _begin_drain(self) -> Drain: ...
+    def _hand(self, handler: object) -> Hand: ...
+
+@final
+class Context:
+    @property
+    def lease(self) -> Lease: ...
+    @property
+    def leases(self) -> Batch: ...
+    @property
+    def cancel(self) -> Cancel: ...
+    def __reduce__(self) -> str: ...
+
+@final
+class Cancel:
+    def is_set(self) -> bool: ...
+    def wait(self, timeout_ms: int | None = None) -> bool: ...
+    def _end(self) -> None: ...
+    def _is_over(self) -> bool: ...
+    def _watch(self, bridge: Bridge) -> Watch: ...
+    def __reduce__(self) -> str: ...
+
+@final
+class Plan:
+    @property
+    def stream(self) -> str: ...
+    @property
+    def group(self) -> str: ...
+    @property
+    def instance(self) -> Instance: ...
+    @property
+    def concurrency(self) -> int: ...
+    @property
+    def batch_timeout_ms(self) -> int: ...
+    def pool(self, handler: Callable[..., Any], wants_context: bool) -> Pool: ...
+    def producer(self) -> Producer: ...
+
+@final
+class Pool:
+    def drain(self, timeout_ms: int | None) -> bool: ...
+    def close(self, timeout_ms: int | None) -> None: ...
+    def wait(self, timeout_ms: int | None) -> bool: ...
+    @property
+    def is_running(self) -> bool: ...
+    @property
+    def inflight_count(self) -> int: ...
+    @property
+    def failure(self) -> RheoError | None: ...
+
+@final
+class Drain:
+    def is_done(self) -> bool: ...
+    def end(self) -> None: ...
+
+@final
+class Hand:
+    # Any: an event, or a list of events.
+    def step(self, returned: object) -> Any: ...
+    def failed(self, error: BaseException) -> None: ...
+    @property
+    def is_full(self) -> bool: ...
+    def more(self) -> Any: ...
+    def begin(self) -> Any: ...
+    def leases(self) -> Batch: ...
+    def cancel(self) -> Cancel: ...
+    def give_back(self) -> None: ...
+    @property
+    def is_stopped(self) -> bool: ...
+    @property
+    def look_again(self) -> float | None: ...

@@ -30,18 +30,35 @@ import operator
 import threading
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime
-from typing import Any, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack, overload
+from functools import partial
+from time import monotonic
+from typing import Any, Generic, Literal, ParamSpec, Self, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from . import _rheo
-from ._errors import RheoError
+from ._consumer import CLOSE_MS, F, Outcome, shape
+from ._errors import AlreadyDraining, Closed, RheoError
 from ._rheo import Event
 from ._types import Partitions, Payload, Sequences, Time
 from ._values import Capabilities, DeadLetter, GroupInfo, Lag, Page, StreamInfo, TelemetryEvent
 
-__all__ = ["Batch", "EventIterator", "Group", "Instance", "Lease", "Stream", "get", "open"]
+__all__ = [
+    "Batch",
+    "Cancel",
+    "Consumer",
+    "Context",
+    "EventIterator",
+    "Group",
+    "Instance",
+    "Lease",
+    "Producer",
+    "Stream",
+    "get",
+    "open",
+]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -57,6 +74,10 @@ _MOST_ITEMS = 10_000
 """What a batch holds at most."""
 _CHUNK = 100
 """How many events a query's iterator takes from its thread at a time."""
+
+
+_TURN = 0.001
+"""For how long handlers that never wait keep their event loop from anything else, in seconds."""
 
 
 class _OpenOptions(TypedDict, total=False):
@@ -162,6 +183,22 @@ class _ResetOptions(TypedDict, total=False):
     start_after: Sequences | None
     start_at: Time | None
     partitions: Partitions | None
+
+
+class _ProducerOptions(TypedDict, total=False):
+    max_demand: int | None
+    lease_ms: int | None
+    poll_ms: int | None
+    consumer_id: str | None
+    partitions: Partitions | None
+    on_failure: Literal["retry", "reject"] | None
+    retry_delay: int | str | None
+
+
+class _ConsumerOptions(_ProducerOptions, total=False):
+    concurrency: int | None
+    batch_timeout_ms: int | None
+    max_lease_ms: int | None
 
 
 class _Opening:
@@ -327,13 +364,28 @@ class _Base:
         return work(*args, **kwargs)
 
 
+_Said: TypeAlias = Outcome | None
+_AllSaid: TypeAlias = Sequence[Outcome | None] | None
+_OneF = TypeVar(
+    "_OneF",
+    bound="Callable[[Event], Awaitable[_Said]] | Callable[[Event, Context], Awaitable[_Said]]",
+)
+_ManyF = TypeVar(
+    "_ManyF",
+    bound="Callable[[list[Event]], Awaitable[_AllSaid]] | Callable[[list[Event], Context], Awaitable[_AllSaid]]",
+)
+
+
 class _Settling(_Base):
     """Settling by lease or token, through an instance or a group."""
 
     __slots__ = ("_settler",)
 
     def __init__(
-        self, instance: _rheo.Instance, threads: _Threads, settler: "_rheo.Instance | _rheo.Group | None" = None
+        self,
+        instance: _rheo.Instance,
+        threads: _Threads,
+        settler: "_rheo.Instance | _rheo.Group | _rheo.Producer | None" = None,
     ) -> None:
         super().__init__(instance, threads)
         self._settler = settler or instance
@@ -533,6 +585,49 @@ class Instance(_Settling):
         """See `rheo.Instance.fetch`."""
         return await Group(self._instance.group(stream, group), self).fetch(**options)
 
+    @overload
+    def consumer(
+        self, stream: str, group: str, handler: _OneF, *, batch_size: None = None, **options: Unpack[_ConsumerOptions]
+    ) -> "Consumer[_OneF]": ...
+    @overload
+    def consumer(
+        self, stream: str, group: str, handler: _ManyF, *, batch_size: int, **options: Unpack[_ConsumerOptions]
+    ) -> "Consumer[_ManyF]": ...
+    @overload
+    def consumer(
+        self,
+        stream: str,
+        group: str,
+        handler: None = None,
+        *,
+        batch_size: None = None,
+        **options: Unpack[_ConsumerOptions],
+    ) -> "Callable[[_OneF], Consumer[_OneF]]": ...
+    @overload
+    def consumer(
+        self, stream: str, group: str, handler: None = None, *, batch_size: int, **options: Unpack[_ConsumerOptions]
+    ) -> "Callable[[_ManyF], Consumer[_ManyF]]": ...
+    def consumer(
+        self,
+        stream: str,
+        group: str,
+        handler: Any = None,
+        *,
+        batch_size: int | None = None,
+        **options: Unpack[_ConsumerOptions],
+    ) -> Any:
+        """Starts a consumer in the running event loop. See `rheo.Instance.consumer`. Nothing to await.
+
+        The handler is an async function of an event (with `batch_size` of a list of events) and, if it has a second
+        parameter, a `rheo.aio.Context`. Up to `concurrency` run at a time, as tasks of the loop. A handler that is to
+        stop is told by `context.cancel`; its task is never cancelled by force. Plain functions: `plain.consumer`.
+        """
+        return Group(self._instance.group(stream, group), self).consumer(handler, batch_size=batch_size, **options)
+
+    def producer(self, stream: str, group: str, **options: Unpack[_ProducerOptions]) -> "Producer":
+        """Starts a producer. See `rheo.Instance.producer`. Nothing to await."""
+        return Group(self._instance.group(stream, group), self).producer(**options)
+
     async def lag(self, stream: str, group: str, **options: Unpack[_Partitions]) -> Lag:
         """See `rheo.Instance.lag`."""
         return await self._read(self._instance.lag, stream, group, **options)
@@ -679,7 +774,8 @@ class Group(_Settling):
         if self._instance._manual_clock:
             # Then the wait is over as well when that clock has moved so far.
             manual_deadline = self._instance._now_us() + wait_ms * 1000
-        with _Wait(loop, self._group, options.get("partitions")) as wait:
+        partitions = options.get("partitions")
+        with _Wait(loop, lambda bridge: (self._group._watch(bridge, partitions), None)) as wait:
             while True:
                 wait.is_woken = False
                 batch, due = await self._fetch_now(options)
@@ -691,6 +787,35 @@ class Group(_Settling):
                 if due is not None and manual_deadline is None:
                     left = min(left, due)
                 await wait.for_at_most(left)
+
+    @overload
+    def consumer(
+        self, handler: _OneF, *, batch_size: None = None, **options: Unpack[_ConsumerOptions]
+    ) -> "Consumer[_OneF]": ...
+    @overload
+    def consumer(
+        self, handler: _ManyF, *, batch_size: int, **options: Unpack[_ConsumerOptions]
+    ) -> "Consumer[_ManyF]": ...
+    @overload
+    def consumer(
+        self, handler: None = None, *, batch_size: None = None, **options: Unpack[_ConsumerOptions]
+    ) -> "Callable[[_OneF], Consumer[_OneF]]": ...
+    @overload
+    def consumer(
+        self, handler: None = None, *, batch_size: int, **options: Unpack[_ConsumerOptions]
+    ) -> "Callable[[_ManyF], Consumer[_ManyF]]": ...
+    def consumer(
+        self, handler: Any = None, *, batch_size: int | None = None, **options: Unpack[_ConsumerOptions]
+    ) -> Any:
+        """See `rheo.aio.Instance.consumer`."""
+        plan = self._group._plan(batch_size=batch_size, **options)
+        if handler is not None:
+            return Consumer(plan, handler, self)
+        return lambda handler: Consumer(plan, handler, self)
+
+    def producer(self, **options: Unpack[_ProducerOptions]) -> "Producer":
+        """Starts a producer. See `rheo.Group.producer`. Nothing to await."""
+        return Producer(self._group.producer(**options), self)
 
     async def lag(self, **options: Unpack[_Partitions]) -> Lag:
         """See `rheo.Group.lag`."""
@@ -938,12 +1063,21 @@ def _release(fetched: tuple[_rheo.Batch, float | None]) -> None:
     fetched[0].release()
 
 
+def _release_some(fetched: tuple[_rheo.Batch | None, float | None]) -> None:
+    if fetched[0] is not None:
+        fetched[0].release()
+
+
+def _give_back(hand: _rheo.Hand, _argument: object) -> None:
+    hand.give_back()
+
+
 class _Bridge:
     """How wakers, which run on any thread, reach the waits of one event loop: through a socket that the loop reads."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         # Weak: of a loop that was left with waits in it, nothing stays.
-        self.waits: weakref.WeakSet[_Wait] = weakref.WeakSet()
+        self.waits: weakref.WeakSet[_Wait | _Handlers] = weakref.WeakSet()
         self.native = _rheo.Bridge()
         loop.add_reader(self.native.fileno(), self._woken)
 
@@ -965,7 +1099,7 @@ class _Bridge:
                 return None
         return bridge
 
-    def leave(self, wait: "_Wait", loop: asyncio.AbstractEventLoop) -> None:
+    def leave(self, wait: "_Wait | _Handlers", loop: asyncio.AbstractEventLoop) -> None:
         """Takes a wait out. The last one takes the bridge with it, so that no loop keeps anything of ours."""
         self.waits.discard(wait)
         if not self.waits:
@@ -978,13 +1112,18 @@ _BRIDGES: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Bridge]" = weak
 
 
 class _Wait:
-    """One fetch that waits in an event loop."""
+    """One wait in an event loop. `watch` begins to watch, and says how often to look nevertheless."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, group: _rheo.Group, partitions: Partitions | None) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        watch: "Callable[[_rheo.Bridge], tuple[_rheo.Watch | None, float | None]]",
+    ) -> None:
         self.is_woken = False
-        self._loop, self._group, self._partitions = loop, group, partitions
+        self._loop, self._begin = loop, watch
         self._future: asyncio.Future[None] | None = None
         self._bridge: _Bridge | None = None
+        self._poll = _POLL
         self.watch: _rheo.Watch | None = None
 
     def __enter__(self) -> Self:
@@ -992,10 +1131,12 @@ class _Wait:
         if self._bridge is not None:
             self._bridge.waits.add(self)
             try:
-                self.watch = self._group._watch(self._bridge.native, self._partitions)
+                self.watch, poll = self._begin(self._bridge.native)
             except BaseException:
                 self._bridge.leave(self, self._loop)
                 raise
+            if self.watch is not None:
+                self._poll = poll or float("inf")
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -1016,12 +1157,533 @@ class _Wait:
         """Waits until woken, or so long."""
         if self.is_woken or (self.watch is not None and self.watch.take()):
             return
-        if self.watch is None:
-            seconds = min(seconds, _POLL)
+        seconds = min(seconds, self._poll)
         self._future = self._loop.create_future()
-        timer = self._loop.call_later(seconds, self.wake)
+        timer = None if seconds == float("inf") else self._loop.call_later(seconds, self.wake)
         try:
             await self._future
         finally:
-            timer.cancel()
+            if timer is not None:
+                timer.cancel()
             self._future = None
+
+
+class _Deadline:
+    """When a wait is over: after so long, or once a manual clock has moved so far."""
+
+    def __init__(self, instance: _rheo.Instance, timeout_ms: int | None) -> None:
+        self._instance, self._end = instance, float("inf")
+        self._manual_end: int | None = None
+        if timeout_ms is not None:
+            self._end = monotonic() + operator.index(timeout_ms) / 1000
+            if instance._manual_clock:
+                self._manual_end = instance._now_us() + timeout_ms * 1000
+
+    def left(self) -> float:
+        """In how many seconds; 0 when it is over."""
+        if self._manual_end is not None and self._instance._now_us() >= self._manual_end:
+            return 0
+        return max(self._end - monotonic(), 0)
+
+
+async def _until(
+    is_so: "Callable[[], bool]",
+    watch: "Callable[[_rheo.Bridge], tuple[_rheo.Watch | None, float | None]]",
+    deadline: _Deadline,
+) -> bool:
+    """Waits until something is so; gives whether it is. What is watched says when to look."""
+    if is_so():
+        return True
+    with _Wait(asyncio.get_running_loop(), watch) as wait:
+        while True:
+            wait.is_woken = False
+            if is_so():
+                return True
+            left = deadline.left()
+            if left <= 0:
+                return False
+            await wait.for_at_most(left)
+
+
+class Producer(_Settling):
+    """Takes leases as they are asked for. What it says and does is as in `rheo.Producer`; `async with` closes it.
+
+    >>> import asyncio
+    >>> import rheo.aio
+    >>> async def main() -> None:
+    ...     async with rheo.aio.open() as db:
+    ...         await db.create_stream("orders")
+    ...         await db.create_group("orders", "billing")
+    ...         await db.append("orders", {"total": 12.5})
+    ...         async with db.producer("orders", "billing", max_demand=50) as producer:
+    ...             async for lease in producer:
+    ...                 print(lease.event.payload)
+    ...                 await producer.ack(lease)
+    ...                 break
+    >>> asyncio.run(main())
+    {'total': 12.5}
+    """
+
+    __slots__ = ("_producer",)
+
+    def __init__(self, producer: _rheo.Producer, handle: _Settling) -> None:
+        super().__init__(handle._instance, handle._threads, producer)
+        self._producer = producer
+
+    @property
+    def stream(self) -> str:
+        """The stream's name."""
+        return self._producer.stream
+
+    @property
+    def group(self) -> str:
+        """The group's name."""
+        return self._producer.group
+
+    @property
+    def inflight_count(self) -> int:
+        """How many leases it holds that are not settled."""
+        return self._producer.inflight_count
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it gives no more leases: it was drained or closed, or its group is gone."""
+        return self._producer.is_stopped
+
+    def __repr__(self) -> str:
+        return repr(self._producer).replace("rheo.Producer", "rheo.aio.Producer")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> "Lease":
+        batch = await self._next(1, None)
+        if not batch:
+            raise StopAsyncIteration
+        return Lease(batch[0], self)
+
+    async def next(self, most: int = 1, *, timeout_ms: int = 0) -> "Batch | None":
+        """See `rheo.Producer.next`. A wait occupies no thread; cancelling it loses and leases nothing."""
+        batch = await self._next(most, timeout_ms)
+        return None if batch is None else Batch(batch, self)
+
+    async def _next(self, most: int, timeout_ms: int | None) -> _rheo.Batch | None:
+        batch, _ = await self._next_now(most)
+        if batch is None or batch or timeout_ms == 0:
+            return batch
+        deadline = _Deadline(self._instance, timeout_ms)
+        with _Wait(asyncio.get_running_loop(), self._producer._watch) as wait:
+            while True:
+                wait.is_woken = False
+                batch, due = await self._next_now(most)
+                left = deadline.left()
+                # Between the claim and the return nothing is awaited, so nothing claimed can be lost to a cancellation.
+                if batch is None or batch or left <= 0:
+                    return batch
+                await wait.for_at_most(left if due is None else min(left, due))
+
+    async def _next_now(self, most: int) -> tuple[_rheo.Batch | None, float | None]:
+        if not self._deliveries_wait:
+            return self._producer._next_now(most)
+        return await self._threads.run_or_give_back(_release_some, lambda: self._producer._next_now(most))
+
+    async def fail(self, lease: "Lease | str", reason: object = None) -> None:
+        """See `rheo.Producer.fail`."""
+        await self._settle(self._producer.fail, _plain(lease), reason)
+
+    async def confirm(self, leases: "Batch | Iterable[Lease | str]") -> int:
+        """See `rheo.Producer.confirm`."""
+        return self._producer.confirm(_plain_many(leases))
+
+    async def drain(self, timeout_ms: int = CLOSE_MS) -> bool:
+        """See `rheo.Producer.drain`."""
+        drain = await self._settle(self._producer._begin_drain)
+        try:
+            return await _until(drain.is_done, self._producer._watch, _Deadline(self._instance, timeout_ms))
+        finally:
+            drain.end()
+
+    async def close(self, timeout_ms: int = 0) -> None:
+        """See `rheo.Producer.close`."""
+        if timeout_ms:
+            deadline = _Deadline(self._instance, timeout_ms)
+            with suppress(AlreadyDraining, Closed):
+                await self.drain(timeout_ms)
+            # Another drain may be pending.
+            with suppress(Closed):
+                await _until(lambda: not self._producer.inflight_count, self._producer._watch, deadline)
+        await self._settle(self._producer.close)
+
+
+class Cancel:
+    """Tells a handler that it is in vain to go on, as `rheo.Cancel` does; to be awaited.
+
+    It is set when the handler's lease is lost, when it has had the event for `max_lease_ms`, and when the consumer is
+    closed before it returned. The handler's task is not cancelled: whether to stop is the handler's to decide.
+    """
+
+    __slots__ = ("_cancel",)
+
+    def __init__(self, cancel: _rheo.Cancel) -> None:
+        self._cancel = cancel
+
+    def is_set(self) -> bool:
+        """Whether it is in vain to go on."""
+        return self._cancel.is_set()
+
+    async def wait(self, timeout_ms: int | None = None) -> bool:
+        """Waits until it is set, or the handler has returned; gives whether it is set.
+
+        Args:
+            timeout_ms: How long at most, in milliseconds; by default until then.
+        """
+        loop = asyncio.get_running_loop()
+        end = float("inf") if timeout_ms is None else monotonic() + timeout_ms / 1000
+        with _Wait(loop, lambda bridge: (self._cancel._watch(bridge), None)) as wait:
+            while not self._cancel._is_over() and (left := end - monotonic()) > 0:
+                wait.is_woken = False
+                await wait.for_at_most(left)
+        return self.is_set()
+
+
+class Context:
+    """What an async handler with a second parameter is given beside the event: the lease, and the signal to stop.
+
+    The consumer settles by what the handler returns; the lease is here to be looked at.
+    """
+
+    __slots__ = ("_cancel", "_leases")
+
+    def __init__(self, leases: "Batch", cancel: Cancel) -> None:
+        self._leases, self._cancel = leases, cancel
+
+    @property
+    def lease(self) -> "Lease":
+        """The lease of the event; of a batch, that of the first."""
+        return self._leases[0]
+
+    @property
+    def leases(self) -> "Batch":
+        """The leases of all events."""
+        return self._leases
+
+    @property
+    def cancel(self) -> Cancel:
+        """The signal to stop."""
+        return self._cancel
+
+
+class _Handlers:
+    """Runs an async function for the events of a group, as tasks of the running loop.
+
+    A task for each handler that may run at a time; each takes work by itself. One that finds none waits, and whoever
+    finds some wakes the next.
+    """
+
+    def __init__(
+        self, producer: _rheo.Producer, plan: _rheo.Plan, handler: Any, wants_context: bool, handle: _Settling
+    ) -> None:
+        self._loop = loop = asyncio.get_running_loop()
+        self._producer, self._handler, self._handle = producer, handler, handle
+        self._wants_context = wants_context
+        self._concurrency, self._fill = plan.concurrency, plan.batch_timeout_ms
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._idle: deque[asyncio.Future[None]] = deque()
+        self._wakes = 0
+        # One task has seen that there will be no more.
+        self._is_over = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._pause_at = monotonic() + _TURN
+        self.failure: RheoError | None = None
+        self.ended: asyncio.Future[None] = loop.create_future()
+        self._bridge = _Bridge.of(loop)
+        # What the bridge asks; nothing while all have enough to do.
+        self.watch: _rheo.Watch | None = None
+        self._watch, poll = producer._watch(None if self._bridge is None else self._bridge.native)
+        self._poll = poll if self._bridge is not None else _POLL
+        if self._bridge is not None:
+            self._bridge.waits.add(self)
+        _RUNNING.add(self)
+        self._begin()
+
+    def _begin(self) -> None:
+        task = self._loop.create_task(self._work())
+        self._tasks.add(task)
+        task.add_done_callback(self._ended_one)
+
+    def wake(self) -> None:
+        """Has one more look for work."""
+        self._wakes += 1
+        while self._idle:
+            future = self._idle.popleft()
+            if not future.done():
+                future.set_result(None)
+                return
+        if len(self._tasks) < self._concurrency and not self._is_over:
+            self._begin()
+
+    def _wake_in(self, seconds: float) -> None:
+        when = self._loop.time() + seconds
+        if self._timer is None or when < self._timer.when():
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_at(when, self._timed)
+
+    def _timed(self) -> None:
+        self._timer = None
+        self.wake()
+
+    async def _work(self) -> None:
+        handler, hand = self._handler, self._producer._hand(self._handler)
+        task, waits, wants_context = asyncio.current_task(), self._handle._deliveries_wait, self._wants_context
+        step, fill, idle = hand.step, self._fill, self._idle
+        tasks, concurrency = self._tasks, self._concurrency
+        returned = None
+        try:
+            while True:
+                argument = await self._step(hand, returned) if waits else step(returned)
+                if argument is None:
+                    argument = await self._wait(hand)
+                    if argument is None:
+                        break
+                if idle or len(tasks) < concurrency:
+                    self.wake()
+                if fill and not hand.is_full:
+                    argument = await self._filled(hand)
+                    if argument is None:
+                        returned = None
+                        continue
+                try:
+                    returned = await (self._in_context(hand, argument) if wants_context else handler(argument))
+                except (asyncio.CancelledError, Exception) as error:
+                    if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                        raise
+                    hand.failed(error)
+                    returned = None
+                if monotonic() >= self._pause_at:
+                    await asyncio.sleep(0)
+                    self._pause_at = monotonic() + _TURN
+        except RheoError as error:
+            # What ends consumers; the others are looked after by the producer.
+            self.failure = self.failure or error
+        finally:
+            # The others are to see it too.
+            self._is_over = True
+            self.wake()
+            with suppress(RheoError):
+                hand.give_back()
+
+    async def _in_context(self, hand: _rheo.Hand, argument: Any) -> Any:
+        cancel = hand.cancel()
+        try:
+            return await self._handler(argument, Context(Batch(hand.leases(), self._handle), Cancel(cancel)))
+        finally:
+            cancel._end()
+
+    async def _step(self, hand: _rheo.Hand, returned: Any) -> Any:
+        """Settles what there was and takes more, where that may wait for a disk."""
+        give_back = partial(_give_back, hand)
+        return await self._handle._threads.run_or_give_back(give_back, lambda: hand.step(returned))
+
+    async def _wait(self, hand: _rheo.Hand) -> Any:
+        """Waits for work; gives what the handler is given, or None when there will never be more."""
+        while not hand.is_stopped:
+            self.watch = self._watch
+            self._watch.take()
+            wakes = self._wakes
+            argument = await self._step(hand, None) if self._handle._deliveries_wait else hand.step(None)
+            if argument is not None:
+                return argument
+            if hand.is_stopped:
+                break
+            if wakes != self._wakes:
+                continue
+            due = hand.look_again
+            if self._poll is not None:
+                due = self._poll if due is None else min(due, self._poll)
+            if due is not None:
+                self._wake_in(due)
+            future: asyncio.Future[None] = self._loop.create_future()
+            self._idle.append(future)
+            try:
+                await future
+            except asyncio.CancelledError:
+                if future.done() and not future.cancelled():
+                    self.wake()
+                raise
+            finally:
+                if not self._idle:
+                    self.watch = None
+        return None
+
+    async def _filled(self, hand: _rheo.Hand) -> Any:
+        """Waits for more events to a batch."""
+        deadline = _Deadline(self._handle._instance, self._fill)
+        with _Wait(self._loop, self._producer._watch) as wait:
+            while not hand.is_full and not hand.is_stopped and (left := deadline.left()) > 0:
+                wait.is_woken = False
+                if self._handle._deliveries_wait:
+                    give_back = partial(_give_back, hand)
+                    await self._handle._threads.run_or_give_back(give_back, hand.more)
+                else:
+                    hand.more()
+                if not hand.is_full and not hand.is_stopped:
+                    due = hand.look_again
+                    await wait.for_at_most(left if due is None else min(left, due))
+        if hand.is_stopped:
+            # Nothing is begun any more.
+            await self._handle._settle(hand.give_back)
+            return None
+        return hand.begin()
+
+    def _ended_one(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if self._tasks or not (task.cancelled() or self._producer.is_stopped):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        _RUNNING.discard(self)
+        with suppress(RheoError):
+            self._producer.close()
+        self._watch.close()
+        if self._bridge is not None:
+            self._bridge.leave(self, self._loop)
+        if not self.ended.done() and not self._loop.is_closed():
+            self.ended.set_result(None)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is one of the handlers that asks."""
+        return asyncio.current_task() in self._tasks
+
+    async def drain(self, timeout_ms: int) -> bool:
+        """See `Consumer.drain`."""
+        drain = await self._handle._settle(self._producer._begin_drain)
+        try:
+            if self.is_here:
+                return drain.is_done()
+            return await _until(drain.is_done, self._producer._watch, _Deadline(self._handle._instance, timeout_ms))
+        finally:
+            drain.end()
+
+    async def close(self, timeout_ms: int) -> None:
+        """See `Consumer.close`."""
+        if self.is_here:
+            with suppress(AlreadyDraining):
+                await self.drain(0)
+            return
+        deadline = _Deadline(self._handle._instance, timeout_ms)
+        with suppress(AlreadyDraining, Closed):
+            await self.drain(timeout_ms)
+        with suppress(Closed):
+            # Another drain may be pending.
+            await _until(lambda: not self._producer.inflight_count, self._producer._watch, deadline)
+        await self._handle._settle(self._producer.close)
+        if self._tasks:
+            # Those that were settled are about to return.
+            await asyncio.wait(set(self._tasks), timeout=max(deadline.left(), 0.001))
+
+    async def wait(self, timeout_ms: int | None) -> bool:
+        """See `Consumer.wait`."""
+        if not self.is_here and not self.ended.done():
+            seconds = None if timeout_ms is None else timeout_ms / 1000
+            await asyncio.wait([self.ended], timeout=seconds)
+        if self.ended.done() and self.failure is not None:
+            raise self.failure
+        return self.ended.done()
+
+
+_RUNNING: "set[_Handlers]" = set()
+"""Those that run, since a loop refers to its tasks but weakly."""
+
+
+class Consumer(Generic[F]):
+    """Runs an async function for the events of a group, in the event loop where it was started.
+
+    `async with` closes it. It goes on as long as its loop runs, also when nobody refers to it.
+
+    >>> import asyncio
+    >>> import rheo.aio
+    >>> async def main() -> None:
+    ...     async with rheo.aio.open() as db:
+    ...         await db.create_stream("orders")
+    ...         await db.create_group("orders", "billing")
+    ...         await db.append("orders", {"total": 12.5})
+    ...         done = asyncio.Event()
+    ...         @db.consumer("orders", "billing", concurrency=8)
+    ...         async def bill(event: rheo.Event) -> rheo.Outcome | None:
+    ...             print(event.payload)
+    ...             done.set()
+    ...         await done.wait()
+    ...         await bill.close()
+    >>> asyncio.run(main())
+    {'total': 12.5}
+    """
+
+    __slots__ = ("__weakref__", "_handlers", "_names", "_producer", "handler")
+
+    handler: F
+    """The function, as it was given: call it in tests."""
+
+    def __init__(self, plan: _rheo.Plan, handler: F, handle: _Settling) -> None:
+        is_async, wants_context = shape(handler)
+        if not is_async:
+            name = getattr(handler, "__qualname__", type(handler).__qualname__)
+            raise TypeError(f"handler takes an async function, not {name}; a plain one is for plain.consumer")
+        self.handler, self._names = handler, (plan.stream, plan.group)
+        asyncio.get_running_loop()
+        self._producer = plan.producer()
+        self._handlers = _Handlers(self._producer, plan, handler, wants_context, handle)
+
+    @property
+    def stream(self) -> str:
+        """The stream's name."""
+        return self._names[0]
+
+    @property
+    def group(self) -> str:
+        """The group's name."""
+        return self._names[1]
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it takes events: it was neither drained nor closed, and nothing ended it."""
+        return not self._producer.is_stopped
+
+    @property
+    def inflight_count(self) -> int:
+        """How many leases it holds that are not settled."""
+        return self._producer.inflight_count
+
+    @property
+    def failure(self) -> RheoError | None:
+        """What ended it by itself; see `rheo.Consumer.failure`."""
+        return self._handlers.failure
+
+    def __repr__(self) -> str:
+        name = getattr(self.handler, "__qualname__", repr(self.handler))
+        return f"<rheo.aio.Consumer {name} of {self.stream!r} for {self.group!r}>"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def drain(self, timeout_ms: int = CLOSE_MS) -> bool:
+        """See `rheo.Consumer.drain`."""
+        return await self._handlers.drain(timeout_ms)
+
+    async def close(self, timeout_ms: int = CLOSE_MS) -> None:
+        """See `rheo.Consumer.close`. Tasks of handlers that still run are not cancelled."""
+        await self._handlers.close(timeout_ms)
+
+    async def wait(self, timeout_ms: int | None = None) -> bool:
+        """See `rheo.Consumer.wait`."""
+        return await self._handlers.wait(timeout_ms)
