@@ -789,30 +789,41 @@ def test_ctrl_c_ends_the_wait_of_a_producer(script: Callable[[str], Path]) -> No
 
 SIGTERM: dict[str, str] = {
     "plain": """
-        stop = threading.Event()
-        signal.signal(signal.SIGTERM, lambda *_: stop.set())
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         with opened("journal:" + sys.argv[1]) as db:
             db.append_batch("s", list(range(10)))
+            started = threading.Event()
             def handle(event):
+                started.wait()
                 print("ready", flush=True)
-                stop.wait()
+                while consumer.is_running:
+                    time.sleep(0.001)
                 print("handled", event.payload, flush=True)
-            with db.consumer("s", "g", handle):
-                stop.wait()
+            try:
+                with db.consumer("s", "g", handle) as consumer:
+                    started.set()
+                    consumer.wait()
+            except KeyboardInterrupt:
+                pass
     """,
     "async function": """
         import asyncio
-        stop = threading.Event()
-        signal.signal(signal.SIGTERM, lambda *_: stop.set())
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         with opened("journal:" + sys.argv[1]) as db:
             db.append_batch("s", list(range(10)))
+            started = threading.Event()
             async def handle(event):
+                started.wait()
                 print("ready", flush=True)
-                while not stop.is_set():
+                while consumer.is_running:
                     await asyncio.sleep(0.001)
                 print("handled", event.payload, flush=True)
-            with db.consumer("s", "g", handle):
-                stop.wait()
+            try:
+                with db.consumer("s", "g", handle) as consumer:
+                    started.set()
+                    consumer.wait()
+            except KeyboardInterrupt:
+                pass
     """,
     "asyncio": """
         import asyncio
