@@ -229,11 +229,10 @@ impl Consumer {
             pool.shared.stop();
             return Ok(());
         }
-        let started = Instant::now();
-        pool.shared.close(pool.wait(timeout_ms));
-        // Handlers that were settled are about to return.
-        let left = Duration::from_millis(timeout_ms).saturating_sub(started.elapsed());
-        pool.wait_ended(started.checked_add(left.max(Duration::from_millis(1))));
+        let is_settled = pool.shared.close(pool.wait(timeout_ms));
+        // Handlers whose events are settled are about to return; for the others the time is up.
+        let left = if is_settled { Duration::from_millis(timeout_ms.max(1)) } else { Duration::from_millis(1) };
+        pool.wait_ended(Instant::now().checked_add(left));
         Ok(())
     }
 
@@ -370,6 +369,14 @@ struct Worker(Arc<Pool>);
 
 impl Worker {
     fn run(self) {
+        if catch_unwind(AssertUnwindSafe(|| self.work())).is_err() {
+            let error = Error::new(ErrorCode::Internal, "a worker of the consumer panicked outside its handler");
+            // Giving back what it holds may panic as well: that runs out, then.
+            let _ = catch_unwind(AssertUnwindSafe(|| self.0.shared.fail(&error)));
+        }
+    }
+
+    fn work(&self) {
         let cancel = Interrupt::new();
         let number = self.0.shared.add_worker(&cancel);
         let mut leases = Vec::with_capacity(self.0.batch_size.min(1024));
@@ -393,11 +400,6 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0
-                .shared
-                .fail(&Error::new(ErrorCode::Internal, "a worker of the consumer panicked outside its handler"));
-        }
         // Also when it never ran.
         let mut workers = self.0.workers.lock();
         *workers -= 1;

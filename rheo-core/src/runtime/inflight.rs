@@ -84,7 +84,7 @@ impl Inflight {
     /// Takes a lease that was asked for at `now`, and returns when it is to be renewed.
     pub(super) fn add(&mut self, lease: &Lease, now: Micros) -> Micros {
         let (token, attempt) = (lease.token().clone(), lease.attempt());
-        let (renew_at, expires_at) = (now + self.lease / 2, now + self.lease);
+        let (renew_at, expires_at) = (now.saturating_add(self.lease / 2), now.saturating_add(self.lease));
         let (repeat, started_at, given_up, cancel) = (None, NEVER, false, None);
         let held = Held { token, attempt, repeat, renew_at, expires_at, started_at, given_up, cancel };
         self.held.insert(lease.lease_id(), held);
@@ -102,6 +102,11 @@ impl Inflight {
     /// Whether the signal that a lease was handed out with has fired for it: it is not held any more, or was given up.
     pub(super) fn is_cancelled(&self, id: LeaseId) -> bool {
         self.held.get(&id).is_none_or(|held| held.cancel.is_none())
+    }
+
+    /// Whether a lease is held.
+    pub(super) fn holds(&self, id: LeaseId) -> bool {
+        self.held.contains_key(&id)
     }
 
     /// Which attempt a lease is that is held.
@@ -148,7 +153,7 @@ impl Inflight {
     /// taken about the same time go together. Gives up those that their handlers have had for too long, and returns their
     /// signals.
     pub(super) fn due(&mut self, now: Micros, due: &mut Vec<LeaseToken>) -> Vec<Interrupt> {
-        let (soon, max_lease) = (now + self.lease / 20, self.max_lease);
+        let (soon, max_lease) = (now.saturating_add(self.lease / 20), self.max_lease);
         let mut cancelled = Vec::new();
         let mut holds_until = NEVER;
         self.held.retain(|_, held| {
@@ -176,13 +181,13 @@ impl Inflight {
         let held = self.held.get_mut(&id)?;
         match error {
             None => {
-                held.renew_at = now + self.lease / 2;
-                held.expires_at = now + self.lease;
+                held.renew_at = now.saturating_add(self.lease / 2);
+                held.expires_at = now.saturating_add(self.lease);
                 None
             }
             Some(error) if error.settle_class() == SettleClass::Lost => self.held.remove(&id)?.cancelled(),
             Some(_) => {
-                held.renew_at = now + (self.lease / 10).clamp(1000, 1_000_000);
+                held.renew_at = now.saturating_add((self.lease / 10).clamp(1000, 1_000_000));
                 None
             }
         }

@@ -594,7 +594,8 @@ impl State {
         if ids.is_empty() {
             return Vec::new();
         }
-        self.buffered.retain(|lease| !ids.contains(&lease.lease_id()));
+        let inflight = &self.inflight;
+        self.buffered.retain(|lease| inflight.holds(lease.lease_id()));
         let has_one = |worker: &&mut WorkerState| worker.has.iter().any(|id| ids.contains(id));
         self.workers.iter_mut().filter(has_one).map(WorkerState::cancelled).collect()
     }
@@ -722,8 +723,8 @@ impl Shared {
     /// Has the timer call, unless it does so earlier anyway.
     fn schedule(&self, state: &mut State, at: Micros) {
         if at < state.scheduled {
+            self.timer.schedule(self.number, state.scheduled, at);
             state.scheduled = at;
-            self.timer.schedule(self.number, at);
         }
     }
 
@@ -826,6 +827,7 @@ impl Shared {
         let cancel = match by {
             Taker::Worker(number) if !state.inflight.must_look(now) => {
                 // Nothing is lost or has run out, so there is nothing to look up.
+                debug_assert!(state.buffered.iter().all(|lease| state.inflight.holds(lease.lease_id())));
                 let count = (most - leases.len()).min(state.buffered.len());
                 leases.extend(state.buffered.drain(..count));
                 state.workers[number].takes(leases, now);
@@ -835,6 +837,7 @@ impl Shared {
             Taker::Signal(cancel) => Some(cancel.clone()),
             Taker::Anybody => None,
         };
+        let now = self.now();
         while leases.len() < most
             && let Some(lease) = state.buffered.pop_front()
         {
@@ -872,12 +875,15 @@ impl Shared {
             let due = match self.group.fetch_now_into(&options, &mut fetched) {
                 Ok(due) => due,
                 Err(error) => {
-                    self.fetch_failed(&error, now);
+                    self.fetch_failed(&error);
                     return Ok(None);
                 }
             };
             let mut state = self.state.lock();
-            state.backoff.reset();
+            if !fetched.is_empty() || watch.is_some() || !can_watch || wait.is_none {
+                // Otherwise watching may fail next.
+                state.backoff.reset();
+            }
             state.fetch_at = Micros::MIN;
             if !fetched.is_empty() {
                 if state.stopped {
@@ -911,7 +917,7 @@ impl Shared {
                     Ok(registered) => watch = Some(registered),
                     Err(error) if error.code() == ErrorCode::Unsupported => can_watch = false,
                     Err(error) => {
-                        self.fetch_failed(&error, now);
+                        self.fetch_failed(&error);
                         return Ok(None);
                     }
                 }
@@ -939,13 +945,14 @@ impl Shared {
         }
     }
 
-    fn fetch_failed(&self, error: &Error, now: Micros) {
+    fn fetch_failed(&self, error: &Error) {
         self.tell(TelemetryName::FetchError, Some(error));
         let ends = error.code().ends_consumer()
             || matches!(error.code(), ErrorCode::StreamNotFound | ErrorCode::GroupNotFound);
         if ends {
             self.fail(error);
         } else {
+            let now = self.now();
             let mut state = self.state.lock();
             let delay = state.backoff.failed();
             state.fetch_at = now.saturating_add(micros(delay));
@@ -954,9 +961,10 @@ impl Shared {
 
     /// Ends by itself, with an error.
     pub(super) fn fail(&self, error: &Error) {
+        // First of all, so that whoever finds it stopped finds why.
         self.state.lock().failure.get_or_insert_with(|| error.clone());
+        self.stop();
         self.tell_end(Some(error));
-        self.look_again();
     }
 
     /// Takes note of what handlers said. What came of a lease that is not held any more counts for nothing. Where nothing is to be
@@ -993,32 +1001,33 @@ impl Shared {
                 other => others.push((held, other)),
             }
         }
-        state.settling += others.len();
+        if !others.is_empty() {
+            let settling = self.settling(state, others.len());
+            while let Some((first, outcome)) = others.pop() {
+                // Runs of the same outcome go together.
+                let mut same = vec![first];
+                while let Some((held, _)) =
+                    others.pop_if(|(held, other)| *other == outcome && held.attempt == same[0].attempt)
+                {
+                    same.push(held);
+                }
+                self.settle(same, outcome);
+            }
+            drop(settling);
+            state = self.state.lock();
+        }
+        if state.gathered.is_empty() {
+            return None;
+        }
         let is_old = now - state.gathered_since >= self.gather_at_most(GATHER_AGE);
         let is_enough = state.gathered.len() >= GATHER || state.buffered.is_empty() || state.stopped;
-        if !state.gathered.is_empty() {
-            if is_enough || is_slow || is_old {
-                state = self.settle_gathered(state);
-            } else {
-                let at = state.gathered_since + self.gather_at_most(GATHER_TIMER);
-                self.schedule(&mut state, at);
-                if others.is_empty() {
-                    return Some(Noted { state, now });
-                }
-            }
+        if is_enough || is_slow || is_old {
+            drop(self.settle_gathered(state));
+            return None;
         }
-        drop(state);
-        while let Some((first, outcome)) = others.pop() {
-            // Runs of the same outcome go together.
-            let mut same = vec![first];
-            while let Some((held, _)) =
-                others.pop_if(|(held, other)| *other == outcome && held.attempt == same[0].attempt)
-            {
-                same.push(held);
-            }
-            self.settle(same, outcome);
-        }
-        None
+        let at = state.gathered_since + self.gather_at_most(GATHER_TIMER);
+        self.schedule(&mut state, at);
+        Some(Noted { state, now })
     }
 
     /// What is gathered is not renewed, so it waits for a small part of its lease at most.
@@ -1029,10 +1038,16 @@ impl Shared {
     /// Settles what was gathered; the state is not locked meanwhile.
     fn settle_gathered<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let gathered = std::mem::take(&mut state.gathered);
-        state.settling += gathered.len();
-        drop(state);
+        let settling = self.settling(state, gathered.len());
         self.settle(gathered, &Outcome::Ack);
+        drop(settling);
         self.state.lock()
+    }
+
+    /// Counts leases, which are not held any more, as being settled, until what this returns is dropped.
+    fn settling<'a>(&'a self, mut state: MutexGuard<'a, State>, count: usize) -> Settling<'a> {
+        state.settling += count;
+        Settling { shared: self, count }
     }
 
     /// Settles leases that count as being settled.
@@ -1043,7 +1058,6 @@ impl Shared {
             // A delay that nobody can wait for: the handler failed.
             Err(error) => return self.settle(all, &Outcome::fail(error.to_string())),
         };
-        let _settling = Settling { shared: self, count: all.len() };
         let results = {
             let tokens: Vec<&LeaseToken> = all.iter().map(|held| &held.token).collect();
             match self.operations().settle_many(&tokens, settlement) {
@@ -1114,9 +1128,11 @@ impl Shared {
         ids: impl IntoIterator<Item = LeaseId>,
         settle: impl FnOnce(&Group) -> Result<R>,
     ) -> Result<R> {
-        let result = settle(&self.group);
-        self.confirm(ids);
-        result
+        let mut state = self.state.lock();
+        // Not held while it is settled: a renewal that comes after the settle would take it for lost.
+        let count = ids.into_iter().filter(|id| state.inflight.remove(*id).is_some()).count();
+        let _settling = self.settling(state, count);
+        settle(&self.group)
     }
 
     fn retry_delay_of(&self, token: &LeaseToken) -> u64 {
@@ -1182,6 +1198,10 @@ impl Shared {
         let now = self.now();
         let mut state = self.state.lock();
         cancel.reset();
+        if state.failure.is_some() {
+            // Whoever closed the instance has told it before.
+            cancel.set();
+        }
         leases.retain(|lease| {
             let due = state.inflight.hand_out(lease.lease_id(), now, Some(cancel));
             due.inspect(|due| self.schedule(&mut state, *due)).is_some()
@@ -1236,10 +1256,11 @@ impl Shared {
     }
 
     /// Drains for some time, then gives back what is not settled.
-    pub(super) fn close(&self, wait: Wait<'_>) {
+    /// Returns whether all was settled.
+    pub(super) fn close(&self, wait: Wait<'_>) -> bool {
         self.stop();
         // An instance that was closed meanwhile leaves nothing to wait for.
-        let _ = self.wait_settled(wait);
+        let is_settled = self.wait_settled(wait).unwrap_or(false);
         let mut state = self.state.lock();
         let mut held = state.inflight.take();
         let workers = state.cancel_workers();
@@ -1250,6 +1271,7 @@ impl Shared {
         }
         self.look_again();
         self.tell_end(None);
+        is_settled
     }
 
     pub(super) fn failure(&self) -> Option<Error> {
@@ -1333,19 +1355,22 @@ impl Shared {
         wake(lost);
     }
 
-    /// Does whatever else is due, and says when to be called next.
+    /// Does whatever else is due.
     pub(super) fn tick(&self, now: Micros) {
         let mut state = self.state.lock();
         if !state.gathered.is_empty() && now - state.gathered_since >= self.gather_at_most(GATHER_AGE) {
             state = self.settle_gathered(state);
         }
         let repeats = state.inflight.take_repeats(now);
-        state.settling += repeats.len();
-        drop(state);
+        let _settling = self.settling(state, repeats.len());
         for held in repeats {
             let outcome = held.repeat.as_ref().map_or(Outcome::Ack, |repeat| repeat.outcome.clone());
             self.settle(vec![held], &outcome);
         }
+    }
+
+    /// Has the timer call when something is due next; it has called for all that it was asked to.
+    pub(super) fn schedule_next(&self) {
         let mut state = self.state.lock();
         state.scheduled = Micros::MAX;
         let gathered = (!state.gathered.is_empty()).then(|| state.gathered_since + self.gather_at_most(GATHER_TIMER));

@@ -5,6 +5,7 @@
 //! returns.
 
 use crate::clock::micros_of;
+use crate::error::{Error, ErrorCode};
 use crate::instance::Operations;
 use crate::lease::LeaseToken;
 use crate::limits;
@@ -74,7 +75,7 @@ struct State {
     has_thread: bool,
     next_number: u64,
     producers: BTreeMap<u64, Weak<Shared>>,
-    /// Who is to be called when. A producer is here at most once for each time that it asked for.
+    /// Who is to be called when; a producer at most once.
     due: BTreeSet<(Micros, u64)>,
 }
 
@@ -93,8 +94,7 @@ impl Timer {
         if !self.clock.is_manual() && !state.has_thread {
             let timer = Arc::clone(self);
             std::thread::Builder::new().name("rheo-timer".to_owned()).spawn(move || timer.run()).map_err(|error| {
-                crate::Error::new(crate::ErrorCode::Failed, "the thread that renews leases could not be started")
-                    .with_cause(error)
+                Error::new(ErrorCode::Failed, "the thread that renews leases could not be started").with_cause(error)
             })?;
             state.has_thread = true;
         }
@@ -110,10 +110,11 @@ impl Timer {
         state.due.retain(|(_, known)| *known != number);
     }
 
-    /// Has a producer called at a time, or as soon as somebody looks after that.
-    pub(super) fn schedule(&self, number: u64, at: Micros) {
+    /// Has a producer called at a time, or as soon as somebody looks after that, instead of at the one before.
+    pub(super) fn schedule(&self, number: u64, before: Micros, at: Micros) {
         let mut state = self.state.lock();
         let is_first = state.due.first().is_none_or(|(first, _)| at < *first);
+        state.due.remove(&(before, number));
         state.due.insert((at, number));
         drop(state);
         if is_first {
@@ -162,8 +163,7 @@ impl Timer {
                 Some(_) => {
                     let now = state.due.first().map_or(0, |(at, _)| *at);
                     drop(state);
-                    // Whatever a backend or a waker does: the leases of the others are still to be renewed.
-                    let _ = catch_unwind(AssertUnwindSafe(|| self.do_due(now)));
+                    self.do_due(now);
                     state = self.state.lock();
                 }
             }
@@ -185,30 +185,56 @@ impl Timer {
             numbers.dedup();
             producers.extend(numbers.iter().filter_map(|number| state.producers.get(number)?.upgrade()));
         }
+        // Whatever a backend or a waker does: the leases of the others are still to be renewed, and these the next time.
+        let guarded = |work: &mut dyn FnMut()| catch_unwind(AssertUnwindSafe(work)).is_ok();
         let mut tokens: Vec<LeaseToken> = Vec::new();
         let mut renewals: Vec<(&Arc<Shared>, Range<usize>)> = Vec::new();
         for producer in &producers {
             let begin = tokens.len();
-            producer.add_due(now, &mut tokens);
+            guarded(&mut || producer.add_due(now, &mut tokens));
             if tokens.len() > begin {
                 renewals.push((producer, begin..tokens.len()));
             }
         }
         if let Some((first, _)) = renewals.first() {
             let operations = first.operations();
-            let mut results = Vec::with_capacity(tokens.len());
+            let mut errors: Vec<Option<Error>> = Vec::with_capacity(tokens.len());
             for some in tokens.chunks(limits::MAX_BATCH_ITEMS) {
-                match operations.renew_many(some, None) {
-                    Ok(renewed) => results.extend(renewed.into_iter().map(|result| result.err())),
-                    Err(error) => results.extend(some.iter().map(|_| Some(error.clone()))),
+                let mut renewed = Err(Error::new(ErrorCode::Internal, "renewing panicked"));
+                guarded(&mut || renewed = operations.renew_many(some, None));
+                match renewed {
+                    Ok(renewed) => errors.extend(renewed.into_iter().map(Result::err)),
+                    Err(error) => errors.extend(some.iter().map(|_| Some(error.clone()))),
                 }
             }
             for (producer, range) in renewals {
-                producer.renewed(now, &tokens[range.clone()], &results[range]);
+                guarded(&mut || producer.renewed(now, &tokens[range.clone()], &errors[range.clone()]));
             }
         }
         for producer in &producers {
-            producer.tick(now);
+            guarded(&mut || producer.tick(now));
+            producer.schedule_next();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Append, Consumer, ConsumerOptions, GroupOptions, OpenOptions, Outcome, StreamOptions, open};
+
+    /// Failure case 36: timers that multiply.
+    #[test]
+    fn a_producer_has_one_time() {
+        let db = open("memory:", OpenOptions::new()).unwrap();
+        db.create_stream("s", StreamOptions::default()).unwrap();
+        db.create_group("s", "g", &GroupOptions::default()).unwrap();
+        let group = db.group("s", "g").unwrap();
+        let consumers = [0; 3]
+            .map(|_| Consumer::start(&group, &ConsumerOptions::new().concurrency(2), |_, _| Outcome::Ack).unwrap());
+        let timer = group.operations().timer();
+        for _ in 0..20_000 {
+            db.append("s", &Append::json("1")).unwrap();
+            assert!(timer.state.lock().due.len() <= consumers.len());
         }
     }
 }

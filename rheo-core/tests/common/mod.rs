@@ -90,6 +90,10 @@ pub struct Shown {
     pub is_held: AtomicBool,
     /// Settles panic.
     pub panics: AtomicBool,
+    /// The next renewal panics.
+    pub renew_panics: AtomicBool,
+    /// Watching fails.
+    pub watch_fails: AtomicBool,
 }
 
 impl Shown {
@@ -102,6 +106,8 @@ impl Shown {
             holds_fetch: AtomicBool::new(false),
             is_held: AtomicBool::new(false),
             panics: AtomicBool::new(false),
+            renew_panics: AtomicBool::new(false),
+            watch_fails: AtomicBool::new(false),
         })
     }
 
@@ -199,6 +205,7 @@ impl Backend for Shown {
 
     fn renew(&self, tokens: &[&LeaseToken], lease_ms: Option<u64>, results: &mut [Result<Timestamp>]) -> Result<()> {
         self.renewals.fetch_add(1, Atomic::SeqCst);
+        assert!(!self.renew_panics.swap(false, Atomic::SeqCst), "a test");
         self.inner.renew(tokens, lease_ms, results)
     }
 
@@ -219,6 +226,9 @@ impl Backend for Shown {
     }
 
     fn watch(&self, group: GroupRef<'_>, partitions: Option<&[u32]>, waker: &Waker) -> Result<Watch> {
+        if self.watch_fails.load(Atomic::SeqCst) {
+            return Err(Error::new(ErrorCode::BackendUnavailable, "a test"));
+        }
         match self.notifies {
             true => self.inner.watch(group, partitions, waker),
             false => Err(Error::unsupported("watch")),
