@@ -145,6 +145,8 @@ export class Consumer<P = any> extends Runtime<P> {
   private readonly handler: (event: never, context: never) => unknown
   private readonly settings: Starting
   private readonly size: number
+  /** Whether a list waits to fill: then its handler has its leases from when it begins. */
+  private readonly fills: boolean
   /** Taken, and no handler has begun with it: rows, the place in the first of them, how many. */
   private readonly chunks: Rows[] = []
   private at = 0
@@ -182,6 +184,7 @@ export class Consumer<P = any> extends Runtime<P> {
     this.handler = handler
     this.settings = settings
     this.size = settings.batchSize ?? 1
+    this.fills = this.size > 1 && settings.batchTimeoutMs > 0
     const { mark } = this
     this.finishLater = {
       [mark]: async (task: Task, promise: PromiseLike<unknown>): Promise<void> => {
@@ -371,9 +374,8 @@ export class Consumer<P = any> extends Runtime<P> {
 
   /** Whether a list that is not full yet is waited for. */
   private isFilling(): boolean {
-    const { batchTimeoutMs } = this.settings
-    if (batchTimeoutMs === 0 || this.isFilled) return false
-    this.filling ??= new Deadline(this.core, batchTimeoutMs, () => {
+    if (!this.fills || this.isFilled) return false
+    this.filling ??= new Deadline(this.core, this.settings.batchTimeoutMs, () => {
       this.isFilled = true
       this.pump()
     }, this.keepsAlive && this.core.keepsAlive)
@@ -395,7 +397,21 @@ export class Consumer<P = any> extends Runtime<P> {
       const index = this.next(rows)
       if (this.lost.size === 0 || !this.wasLost(rows, index)) batch.push(new Lease<P>(leases, rows, index, holder))
     }
-    return batch.length === 0 ? undefined : new Many(leases, batch)
+    const begun = this.fills ? this.begin(batch) : batch
+    return begun.length === 0 ? undefined : new Many(leases, begun)
+  }
+
+  /** Those of a list that waited to fill which were not lost meanwhile. The handler's time with them counts from now on. */
+  private begin(batch: Batch<P>): Batch<P> {
+    const words = new Int32Array(batch.length * TOKEN_WORDS)
+    batch.forEach(({ rows, index }, at) => rows.copyToken(index, words, at * TOKEN_WORDS))
+    const lost = this.native.begin(words, batch.length)
+    // All handlers share one signal in the native half, which has forgotten what it said.
+    if (this.running.size > 0) this.dropLost()
+    if (!lost.includes(true)) return batch
+    const kept = batchOf<P>(this.leases, undefined)
+    batch.forEach((lease, at) => lost[at] || kept.push(lease))
+    return kept
   }
 
   private next(rows: Rows): number {
@@ -538,11 +554,11 @@ export class Consumer<P = any> extends Runtime<P> {
     for (const task of this.running) task.cancel(invalid(`the consumer was closed before the handler of ${which(task)} was done`, undefined, 'closed'))
   }
 
-  /** Tells the handlers whose leases are lost, and forgets those that wait. */
+  /** Tells the handlers whose leases are lost, and forgets those that wait. (Of lists that fill, `begin` does.) */
   private dropLost(): void {
     const running = [...this.running].filter((task) => !task.isCancelled)
     const waiting: [Rows, number][] = []
-    for (const rows of this.chunks) {
+    for (const rows of this.fills ? [] : this.chunks) {
       for (let index = rows === this.chunks[0] ? this.at : 0; index < rows.length; index++) waiting.push([rows, index])
     }
     const count = running.reduce((sum, task) => sum + task.count, waiting.length)
