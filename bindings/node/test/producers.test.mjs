@@ -91,6 +91,22 @@ test('a drain gives back what the loop has not begun with', async () => {
   assert.deepEqual([seen, available(db)], [[1], 2])
 })
 
+test('a drain gives back at once what an iterator took ahead, whether or not that is asked again', async (t) => {
+  await onEach(t, async (db) => {
+    await db.appendBatch('s', [1, 2, 3])
+    const producer = db.producer('s', 'g')
+    const iterator = producer[Symbol.asyncIterator]()
+    const { value: lease } = await iterator.next()
+    assert.equal(producer.inflightCount, 3)
+    const drained = producer.drain()
+    await until(() => available(db) === 2)
+    assert.equal(producer.inflightCount, 1)
+    await lease.ack()
+    assert.equal(await drained, true)
+    assert.deepEqual(await iterator.next(), { done: true, value: undefined })
+  })
+})
+
 test('an iterator that is asked for several at once, and returned while it waits', async () => {
   const db = await prepared(rheo)
   const producer = db.producer('s', 'g')
