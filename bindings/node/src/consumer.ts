@@ -4,7 +4,7 @@
 import * as turns from './turns.js'
 import type { NativeProducer, Rows as RawRows } from './addon'
 import { batchOf, type Batch } from './batch.js'
-import { invalid, shown } from './errors.js'
+import { invalid, shown, type RheoError } from './errors.js'
 import { RowEvent, type Event } from './event.js'
 import type { Group } from './group.js'
 import { Lease } from './lease.js'
@@ -208,6 +208,16 @@ export class Consumer<P = any> extends Runtime<P> {
     else this.soon()
   }
 
+  /** Whether it takes leases: it was neither drained nor closed, and met no error that ends it. */
+  get isRunning(): boolean {
+    return !this.isHalted && !this.native.isStopped()
+  }
+
+  /** What ended it by itself, which {@link wait} is rejected with; nothing while it runs, and after a drain or a close. */
+  get failure(): RheoError | undefined {
+    return this.endedBy as RheoError | undefined
+  }
+
   /**
    * Resolves once the consumer has ended: it was closed, or drained and everything settled. Handlers that a close gave up are not waited for.
    *
@@ -266,7 +276,7 @@ export class Consumer<P = any> extends Runtime<P> {
   protected rung(): void {
     this.mayTake = true
     if (this.native.wasFired()) this.dropLost()
-    if (!this.isStopped && this.native.isStopped()) this.learnWhy()
+    if (!this.isHalted && this.native.isStopped()) this.learnWhy()
     this.filling?.look()
     this.pump()
   }
@@ -276,7 +286,7 @@ export class Consumer<P = any> extends Runtime<P> {
     if (this.isPumping || this.isYielding) return
     this.isPumping = true
     try {
-      while (!this.isStopped && this.running.size < this.settings.concurrency) {
+      while (!this.isHalted && this.running.size < this.settings.concurrency) {
         if (this.waiting < this.size) this.take()
         if (this.waiting === 0 || (this.waiting < this.size && this.isFilling())) break
         this.filling?.cancel()
@@ -293,7 +303,7 @@ export class Consumer<P = any> extends Runtime<P> {
     } finally {
       this.isPumping = false
     }
-    if (this.isStopped || this.waiting === 0) this.flush()
+    if (this.isHalted || this.waiting === 0) this.flush()
     else if (this.gathered > 0) this.flushing ??= setImmediate(() => this.flush())
     this.look()
   }
@@ -351,7 +361,7 @@ export class Consumer<P = any> extends Runtime<P> {
       this.stopFor(error)
     }
     this.isTaking = false
-    if (this.isStopped) this.giveBack()
+    if (this.isHalted) this.giveBack()
     this.pump()
   }
 
@@ -603,7 +613,7 @@ export class Consumer<P = any> extends Runtime<P> {
   }
 
   private stopFor(error: unknown): void {
-    if (this.isStopped) return
+    if (this.isHalted) return
     // What its handlers wait for may keep the process alive; it does not.
     this.unref()
     this.endBy(error)

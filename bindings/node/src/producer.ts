@@ -78,6 +78,11 @@ export class Producer<P = any> extends Runtime<P> implements AsyncIterable<Lease
     if (signal?.aborted) void this.close()
   }
 
+  /** Whether it gives no more leases: it was drained or closed, or met an error that ends it. */
+  get isStopped(): boolean {
+    return this.isHalted || this.native.isStopped()
+  }
+
   /**
    * Leases, at least one and at most `most`: what is there, or what comes within `timeoutMs`. An empty batch when nothing came; nothing at
    * all once the producer was drained or closed, so that `while ((leases = await producer.next({ most: 100 })))` ends.
@@ -156,7 +161,7 @@ export class Producer<P = any> extends Runtime<P> implements AsyncIterable<Lease
           at = 0
           if (ahead === undefined) over()
           // It was stopped while they came.
-          else if (this.isStopped) await giveBack()
+          else if (this.isHalted) await giveBack()
         } catch (error) {
           if (isDone) break
           over()

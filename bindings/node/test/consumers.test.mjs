@@ -64,6 +64,7 @@ test('handlers get events, and what they say is done', async (t) => {
     assert.equal(consumer.isRunning, false)
     await consumer.wait()
     await consumer.close()
+    assert.equal(consumer.failure, undefined)
   })
 })
 
@@ -375,7 +376,8 @@ test('a group that is deleted ends its consumer, by name', async () => {
   const errors = []
   const consumer = db.consumer('s', 'g', () => undefined, { onError: (error, leases) => errors.push([error.code, leases.length]) })
   await sleep(5)
-  const ended = assert.rejects(consumer.wait(), { code: 'ERR_RHEO_GROUP_NOT_FOUND' })
+  const ended = assert.rejects(consumer.wait(), (error) => error.code === 'ERR_RHEO_GROUP_NOT_FOUND' && error === consumer.failure)
+  assert.equal(consumer.failure, undefined)
   await db.deleteGroup('s', 'g')
   await ended
   assert.deepEqual(errors, [['ERR_RHEO_GROUP_NOT_FOUND', 0]])
