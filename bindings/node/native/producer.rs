@@ -172,12 +172,6 @@ functions! {
         })
     }
 
-    /// Whether everything is settled, while a drain is pending.
-    IsDrained = "isDrained" "(): boolean" (home, data, js, arguments) {
-        let drained = data.drain.lock().as_ref().is_some_and(|drain| matches!(drain.is_done(), Ok(true)));
-        js.boolean(drained)
-    }
-
     /// The drain is not pending any more.
     EndDrain = "endDrain" "(): void" (home, data, js, arguments) {
         let drain = data.drain.lock().take();

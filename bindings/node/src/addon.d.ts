@@ -71,7 +71,6 @@ export interface NativeProducer {
   isStopped(): boolean
   beginDrain(): void
   beginDrainLater(): Promise<void>
-  isDrained(): boolean
   endDrain(): void
   close(): void
   closeLater(): Promise<void>
