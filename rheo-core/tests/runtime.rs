@@ -627,4 +627,8 @@ fn who_waits_for_more_forgets_what_was_lost() {
     producer.begin(&mut leases, &cancel).unwrap();
     assert_eq!(leases.len(), 1);
     assert!(!cancel.is_fired());
+    let mut tokens: Vec<LeaseToken> = leases.iter().map(|lease| lease.token().clone()).collect();
+    assert_eq!(producer.confirm(&[leases[0].lease_id()]).unwrap(), 1);
+    producer.begin(&mut tokens, &cancel).unwrap();
+    assert!(tokens.is_empty());
 }

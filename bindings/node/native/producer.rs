@@ -19,15 +19,22 @@ use std::sync::Arc;
 pub(crate) struct ProducerData {
     producer: Producer,
     leases: Rc<GroupData>,
-    /// What a consumer takes all its leases under.
+    /// What the handlers of a consumer have all their leases under.
     cancel: Option<Interrupt>,
+    /// Whether handlers get lists that wait to fill, and have their leases only when they begin.
+    fills: bool,
     drain: Arc<Mutex<Option<Drain>>>,
 }
 
 impl ProducerData {
-    fn new(db: &Instance, producer: Producer, cancel: Option<Interrupt>) -> ProducerData {
+    fn new(db: &Instance, producer: Producer, cancel: Option<Interrupt>, fills: bool) -> ProducerData {
         let leases = Rc::new(GroupData::new(db.clone(), Settler::Producer(producer.clone())));
-        ProducerData { producer, leases, cancel, drain: Arc::default() }
+        ProducerData { producer, leases, cancel, fills, drain: Arc::default() }
+    }
+
+    /// What leases are taken under.
+    fn taken_under(&self) -> Option<&Interrupt> {
+        self.cancel.as_ref().filter(|_| !self.fills)
     }
 }
 
@@ -35,14 +42,15 @@ impl ProducerData {
 pub(crate) fn start(db: &Instance, group: &Group, options: &str) -> Result<ProducerData> {
     let mut given = Given(ProducerOptions::new(), ProducerOptions::set);
     json::set_all(&mut given, "options", options)?;
-    Ok(ProducerData::new(db, Producer::start(group, &given.0)?, None))
+    Ok(ProducerData::new(db, Producer::start(group, &given.0)?, None, false))
 }
 
 /// Starts the producer of a consumer.
 pub(crate) fn start_consumer(db: &Instance, group: &Group, options: &str) -> Result<ProducerData> {
     let mut given = Given(ConsumerOptions::new(), ConsumerOptions::set);
     json::set_all(&mut given, "options", options)?;
-    Ok(ProducerData::new(db, Producer::for_consumer(group, &given.0)?, Some(Interrupt::new())))
+    let fills = given.0.batch_size > 1 && given.0.batch_timeout_ms > 0;
+    Ok(ProducerData::new(db, Producer::for_consumer(group, &given.0)?, Some(Interrupt::new()), fills))
 }
 
 /// Options, and how they are set.
@@ -81,7 +89,7 @@ functions! {
     /// Takes at most so many leases, without waiting. Nothing: then the head of the scratch memory says when to look again.
     Take = "take" "(most: number): Rows | undefined" (home, data, js, arguments) {
         let most = number("most", js.to_f64(arguments[0])? as i64)?;
-        let claimed = take(&data.producer, most, data.cancel.as_ref())?;
+        let claimed = take(&data.producer, most, data.taken_under())?;
         data.leases.note(&claimed.leases);
         Answer::Claimed(claimed).into_js(home, js, true)
     }
@@ -89,8 +97,18 @@ functions! {
     /// The same on a thread of ours: rows, or in how many milliseconds to look again.
     TakeLater = "takeLater" "(most: number): Promise<RowList | number>" (home, data, js, arguments) {
         let most = number("most", js.to_f64(arguments[0])? as i64)?;
-        let (producer, cancel) = (data.producer.clone(), data.cancel.clone());
+        let (producer, cancel) = (data.producer.clone(), data.taken_under().cloned());
         home.submit(js, move || take(&producer, most, cancel.as_ref()).map(Answer::Claimed))
+    }
+
+    /// A handler begins with so many leases that waited for more: its time counts from now on. For each, whether it was lost meanwhile.
+    /// `wasFired` says nothing any more of what was lost before.
+    Begin = "begin" "(words: Int32Array, count: number): boolean[]" (home, data, js, arguments) {
+        let tokens = data.leases.tokens(js, arguments[0], js.to_f64(arguments[1])? as usize, TOKEN_WORDS)?;
+        if let Some(cancel) = &data.cancel {
+            data.producer.begin(&mut tokens.clone(), cancel)?;
+        }
+        cancelled(&data.producer, js, &tokens)
     }
 
     /// Settles so many leases by what their handlers said: acks, but for those that are told of by their place, a kind (1 retry, 2 reject,
@@ -120,8 +138,7 @@ functions! {
     /// For each of so many leases, whether its signal has fired.
     Cancelled = "cancelled" "(words: Int32Array, count: number): boolean[]" (home, data, js, arguments) {
         let tokens = data.leases.tokens(js, arguments[0], js.to_f64(arguments[1])? as usize, TOKEN_WORDS)?;
-        let cancelled = data.producer.cancelled(&tokens)?;
-        js.array(&cancelled.into_iter().map(|each| js.boolean(each)).collect::<Outcome<Vec<Value>>>()?)
+        cancelled(&data.producer, js, &tokens)
     }
 
     /// Frees the slots of leases that were settled elsewhere: by their ids, or the texts of their tokens.
@@ -153,12 +170,6 @@ functions! {
             *drain.lock() = Some(producer.begin_drain()?);
             Ok(Answer::Nothing)
         })
-    }
-
-    /// Whether everything is settled, while a drain is pending.
-    IsDrained = "isDrained" "(): boolean" (home, data, js, arguments) {
-        let drained = data.drain.lock().as_ref().is_some_and(|drain| matches!(drain.is_done(), Ok(true)));
-        js.boolean(drained)
     }
 
     /// The drain is not pending any more.
@@ -196,6 +207,11 @@ functions! {
     Leases = "leases" "(): NativeGroup" (home, data, js, arguments) {
         GroupTable::make(home, js, Rc::clone(&data.leases))
     }
+}
+
+fn cancelled(producer: &Producer, js: Js, tokens: &[LeaseToken]) -> Outcome<Value> {
+    let cancelled = producer.cancelled(tokens)?;
+    js.array(&cancelled.into_iter().map(|each| js.boolean(each)).collect::<Outcome<Vec<Value>>>()?)
 }
 
 /// The leases of the first two arguments, and what was said of them.

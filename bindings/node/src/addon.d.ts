@@ -61,6 +61,7 @@ export interface NativeGroup {
 export interface NativeProducer {
   take(most: number): Rows | undefined
   takeLater(most: number): Promise<RowList | number>
+  begin(words: Int32Array, count: number): boolean[]
   complete(words: Int32Array, count: number, others?: unknown[]): void
   completeLater(words: Int32Array, count: number, others?: unknown[]): Promise<void>
   wasFired(): boolean
@@ -70,7 +71,6 @@ export interface NativeProducer {
   isStopped(): boolean
   beginDrain(): void
   beginDrainLater(): Promise<void>
-  isDrained(): boolean
   endDrain(): void
   close(): void
   closeLater(): Promise<void>

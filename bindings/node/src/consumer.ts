@@ -4,7 +4,7 @@
 import * as turns from './turns.js'
 import type { NativeProducer, Rows as RawRows } from './addon'
 import { batchOf, type Batch } from './batch.js'
-import { invalid, shown } from './errors.js'
+import { invalid, shown, type RheoError } from './errors.js'
 import { RowEvent, type Event } from './event.js'
 import type { Group } from './group.js'
 import { Lease } from './lease.js'
@@ -145,6 +145,8 @@ export class Consumer<P = any> extends Runtime<P> {
   private readonly handler: (event: never, context: never) => unknown
   private readonly settings: Starting
   private readonly size: number
+  /** Whether a list waits to fill: then its handler has its leases from when it begins. */
+  private readonly fills: boolean
   /** Taken, and no handler has begun with it: rows, the place in the first of them, how many. */
   private readonly chunks: Rows[] = []
   private at = 0
@@ -182,6 +184,7 @@ export class Consumer<P = any> extends Runtime<P> {
     this.handler = handler
     this.settings = settings
     this.size = settings.batchSize ?? 1
+    this.fills = this.size > 1 && settings.batchTimeoutMs > 0
     const { mark } = this
     this.finishLater = {
       [mark]: async (task: Task, promise: PromiseLike<unknown>): Promise<void> => {
@@ -203,6 +206,16 @@ export class Consumer<P = any> extends Runtime<P> {
     this.listen()
     if (settings.signal?.aborted) void this.close()
     else this.soon()
+  }
+
+  /** Whether it takes leases: it was neither drained nor closed, and met no error that ends it. */
+  get isRunning(): boolean {
+    return !this.isHalted && !this.native.isStopped()
+  }
+
+  /** What ended it by itself, which {@link wait} is rejected with; nothing while it runs, and after a drain or a close. */
+  get failure(): RheoError | undefined {
+    return this.endedBy as RheoError | undefined
   }
 
   /**
@@ -263,7 +276,7 @@ export class Consumer<P = any> extends Runtime<P> {
   protected rung(): void {
     this.mayTake = true
     if (this.native.wasFired()) this.dropLost()
-    if (!this.isStopped && this.native.isStopped()) this.learnWhy()
+    if (!this.isHalted && this.native.isStopped()) this.learnWhy()
     this.filling?.look()
     this.pump()
   }
@@ -273,7 +286,7 @@ export class Consumer<P = any> extends Runtime<P> {
     if (this.isPumping || this.isYielding) return
     this.isPumping = true
     try {
-      while (!this.isStopped && this.running.size < this.settings.concurrency) {
+      while (!this.isHalted && this.running.size < this.settings.concurrency) {
         if (this.waiting < this.size) this.take()
         if (this.waiting === 0 || (this.waiting < this.size && this.isFilling())) break
         this.filling?.cancel()
@@ -290,7 +303,7 @@ export class Consumer<P = any> extends Runtime<P> {
     } finally {
       this.isPumping = false
     }
-    if (this.isStopped || this.waiting === 0) this.flush()
+    if (this.isHalted || this.waiting === 0) this.flush()
     else if (this.gathered > 0) this.flushing ??= setImmediate(() => this.flush())
     this.look()
   }
@@ -348,7 +361,7 @@ export class Consumer<P = any> extends Runtime<P> {
       this.stopFor(error)
     }
     this.isTaking = false
-    if (this.isStopped) this.giveBack()
+    if (this.isHalted) this.giveBack()
     this.pump()
   }
 
@@ -371,9 +384,8 @@ export class Consumer<P = any> extends Runtime<P> {
 
   /** Whether a list that is not full yet is waited for. */
   private isFilling(): boolean {
-    const { batchTimeoutMs } = this.settings
-    if (batchTimeoutMs === 0 || this.isFilled) return false
-    this.filling ??= new Deadline(this.core, batchTimeoutMs, () => {
+    if (!this.fills || this.isFilled) return false
+    this.filling ??= new Deadline(this.core, this.settings.batchTimeoutMs, () => {
       this.isFilled = true
       this.pump()
     }, this.keepsAlive && this.core.keepsAlive)
@@ -395,7 +407,21 @@ export class Consumer<P = any> extends Runtime<P> {
       const index = this.next(rows)
       if (this.lost.size === 0 || !this.wasLost(rows, index)) batch.push(new Lease<P>(leases, rows, index, holder))
     }
-    return batch.length === 0 ? undefined : new Many(leases, batch)
+    const begun = this.fills ? this.begin(batch) : batch
+    return begun.length === 0 ? undefined : new Many(leases, begun)
+  }
+
+  /** Those of a list that waited to fill which were not lost meanwhile. The handler's time with them counts from now on. */
+  private begin(batch: Batch<P>): Batch<P> {
+    const words = new Int32Array(batch.length * TOKEN_WORDS)
+    batch.forEach(({ rows, index }, at) => rows.copyToken(index, words, at * TOKEN_WORDS))
+    const lost = this.native.begin(words, batch.length)
+    // All handlers share one signal in the native half, which has forgotten what it said.
+    if (this.running.size > 0) this.dropLost()
+    if (!lost.includes(true)) return batch
+    const kept = batchOf<P>(this.leases, undefined)
+    batch.forEach((lease, at) => lost[at] || kept.push(lease))
+    return kept
   }
 
   private next(rows: Rows): number {
@@ -538,11 +564,11 @@ export class Consumer<P = any> extends Runtime<P> {
     for (const task of this.running) task.cancel(invalid(`the consumer was closed before the handler of ${which(task)} was done`, undefined, 'closed'))
   }
 
-  /** Tells the handlers whose leases are lost, and forgets those that wait. */
+  /** Tells the handlers whose leases are lost, and forgets those that wait. (Of lists that fill, `begin` does.) */
   private dropLost(): void {
     const running = [...this.running].filter((task) => !task.isCancelled)
     const waiting: [Rows, number][] = []
-    for (const rows of this.chunks) {
+    for (const rows of this.fills ? [] : this.chunks) {
       for (let index = rows === this.chunks[0] ? this.at : 0; index < rows.length; index++) waiting.push([rows, index])
     }
     const count = running.reduce((sum, task) => sum + task.count, waiting.length)
@@ -587,7 +613,7 @@ export class Consumer<P = any> extends Runtime<P> {
   }
 
   private stopFor(error: unknown): void {
-    if (this.isStopped) return
+    if (this.isHalted) return
     // What its handlers wait for may keep the process alive; it does not.
     this.unref()
     this.endBy(error)

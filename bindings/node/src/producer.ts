@@ -56,6 +56,8 @@ export class Producer<P = any> extends Runtime<P> implements AsyncIterable<Lease
   protected readonly isIdle = true
   protected readonly isInside = false
   private readonly queue: WaitQueue
+  /** For each iteration under way: gives back what it took ahead. */
+  private readonly iterations = new Set<() => Promise<unknown>>()
 
   /** @internal */
   constructor(leases: Group<P>, native: NativeProducer, signal: AbortSignal | undefined) {
@@ -74,6 +76,11 @@ export class Producer<P = any> extends Runtime<P> implements AsyncIterable<Lease
     }
     this.queue = new WaitQueue(source, undefined, () => undefined)
     if (signal?.aborted) void this.close()
+  }
+
+  /** Whether it gives no more leases: it was drained or closed, or met an error that ends it. */
+  get isStopped(): boolean {
+    return this.isHalted || this.native.isStopped()
   }
 
   /**
@@ -136,22 +143,28 @@ export class Producer<P = any> extends Runtime<P> implements AsyncIterable<Lease
     let at = 0
     let isDone = false
     let turn: Promise<unknown> | undefined
+    const giveBack = async (): Promise<void> => {
+      const rest = ahead?.slice(at) ?? []
+      ahead = undefined
+      if (rest.length > 0) await this.leases.releaseMany(rest).catch(() => undefined)
+    }
+    const over = (): void => {
+      isDone = true
+      this.iterations.delete(giveBack)
+    }
+    this.iterations.add(giveBack)
     const step = async (): Promise<IteratorResult<Lease<P>, undefined>> => {
       while (!isDone) {
-        if (ahead !== undefined && at < ahead.length) {
-          if (!this.isStopped) return { done: false, value: ahead[at++]! }
-          // Nobody has begun with the rest.
-          const rest = ahead.slice(at)
-          ahead = undefined
-          await this.leases.releaseMany(rest).catch(() => undefined)
-        }
-        at = 0
+        if (ahead !== undefined && at < ahead.length) return { done: false, value: ahead[at++]! }
         try {
           ahead = await this.next({ most: AHEAD, signal: stop.signal })
-          isDone ||= ahead === undefined
+          at = 0
+          if (ahead === undefined) over()
+          // It was stopped while they came.
+          else if (this.isHalted) await giveBack()
         } catch (error) {
           if (isDone) break
-          isDone = true
+          over()
           throw error
         }
       }
@@ -161,15 +174,15 @@ export class Producer<P = any> extends Runtime<P> implements AsyncIterable<Lease
       // One after the other, however many are asked for at once.
       next: () => {
         const mine = turn === undefined ? step() : turn.then(step, step)
-        const over = (): void => {
+        const end = (): void => {
           if (turn === mine) turn = undefined
         }
         turn = mine
-        mine.then(over, over)
+        mine.then(end, end)
         return mine
       },
       return: async () => {
-        isDone = true
+        over()
         stop.abort()
         await this.close()
         return { done: true, value: undefined }
@@ -284,7 +297,9 @@ export class Producer<P = any> extends Runtime<P> implements AsyncIterable<Lease
     return this.native.confirm(ids)
   }
 
-  protected giveBack(): void {}
+  protected giveBack(): void {
+    for (const giveBack of this.iterations) void giveBack()
+  }
 
   protected abandon(): void {}
 

@@ -77,12 +77,12 @@ export abstract class Runtime<P> {
   /** What settles the leases, and frees their slots. @internal */
   readonly leases: Group<P>
   /** It takes no leases any more. */
-  protected isStopped = false
+  protected isHalted = false
   /** Nothing of it is left. */
   protected isEnded = false
   private isEnding = false
   /** What ended it by itself. */
-  protected failure: unknown
+  protected endedBy: unknown
   private watch: number | undefined
   private poll: NodeJS.Timeout | undefined
   private draining: { deadline: Deadline; resolve: (isDone: boolean) => void } | undefined
@@ -116,11 +116,6 @@ export abstract class Runtime<P> {
   protected abstract rung(): void
   /** @internal */
   abstract keepAlive(does: boolean): void
-
-  /** Whether it takes leases: it was neither drained nor closed, and met no error that ends it. */
-  get isRunning(): boolean {
-    return !this.isStopped && !this.native.isStopped()
-  }
 
   /** How many leases it holds that are not settled. */
   get inflightCount(): number {
@@ -190,14 +185,14 @@ export abstract class Runtime<P> {
 
   /** Resolves when it has ended; is rejected with what ended it by itself. */
   protected ended(): Promise<void> {
-    if (this.isEnded) return this.failure === undefined ? Promise.resolve() : Promise.reject(this.failure as Error)
+    if (this.isEnded) return this.endedBy === undefined ? Promise.resolve() : Promise.reject(this.endedBy as Error)
     return new Promise((resolve, reject) => this.ends.push({ resolve, reject }))
   }
 
   /** Takes no more, and gives back what nobody has begun with. */
   private halt(isByItself = true): void {
-    if (!this.isStopped) {
-      this.isStopped = true
+    if (!this.isHalted) {
+      this.isHalted = true
       this.giveBack()
       if (isByItself) void this.stopNative()
     }
@@ -220,9 +215,9 @@ export abstract class Runtime<P> {
 
   /** It has ended by itself. */
   protected endBy(error: unknown): void {
-    if (this.isStopped || this.failure !== undefined) return
-    this.failure = error
-    this.isStopped = true
+    if (this.isHalted || this.endedBy !== undefined) return
+    this.endedBy = error
+    this.isHalted = true
     this.giveBack()
     this.look()
   }
@@ -230,7 +225,7 @@ export abstract class Runtime<P> {
   /** Looks whether what somebody waits for has come. */
   protected look(): void {
     if (this.isDone) {
-      this.drained(this.failure === undefined)
+      this.drained(this.endedBy === undefined)
       if (this.ends.length > 0 || this.endsByItself) this.finish()
     }
     for (const deadline of this.deadlines) deadline.look()
@@ -239,8 +234,8 @@ export abstract class Runtime<P> {
 
   /** Whether there is nothing left to wait for. What is left of a group, or an instance, that is gone nobody can settle. */
   private get isDone(): boolean {
-    if (!this.isStopped || this.isEnding || !this.isIdle) return false
-    return this.failure !== undefined || this.core.native.isClosed() || this.native.inflightCount() === 0
+    if (!this.isHalted || this.isEnding || !this.isIdle) return false
+    return this.endedBy !== undefined || this.core.native.isClosed() || this.native.inflightCount() === 0
   }
 
   /** Whether it ends as soon as everything is settled, or only when it is closed. */
@@ -268,8 +263,8 @@ export abstract class Runtime<P> {
       this.core.waits.delete(this)
       this.keepAlive(false)
       for (const { resolve, reject } of this.ends.splice(0)) {
-        if (this.failure === undefined || reject === undefined) resolve()
-        else reject(this.failure)
+        if (this.endedBy === undefined || reject === undefined) resolve()
+        else reject(this.endedBy)
       }
     })
   }

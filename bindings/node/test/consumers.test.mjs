@@ -64,6 +64,7 @@ test('handlers get events, and what they say is done', async (t) => {
     assert.equal(consumer.isRunning, false)
     await consumer.wait()
     await consumer.close()
+    assert.equal(consumer.failure, undefined)
   })
 })
 
@@ -170,6 +171,49 @@ test('a list waits to fill, and no longer than it should', async () => {
   await db.advanceClock(1)
   await until(() => lists.length === 2)
   assert.deepEqual(lists, [3, 1])
+  await consumer.close()
+})
+
+test('a list that fills for longer than maxLeaseMs reaches its handler, whose time begins then', async () => {
+  const db = await prepared(rheo, { clock: 'manual' })
+  const calls = []
+  const handler = (_, { leases, signal }) => (calls.push({ signal, leases }), NEVER)
+  const consumer = db.consumer('s', 'g', handler, { batchSize: 3, batchTimeoutMs: 5000, leaseMs: 400, maxLeaseMs: 1000, concurrency: 2 })
+  await db.append('s', 1)
+  await until(() => consumer.inflightCount === 1)
+  for (let n = 0; n < 50; n++) await db.advanceClock(100)
+  await until(() => calls.length === 1)
+  const [{ signal, leases }] = calls
+  assert.deepEqual(leases.map(({ event, attempt }) => [event.payload, attempt]), [[1, 1]])
+  assert.equal(signal.aborted, false)
+  for (let n = 0; n < 9; n++) await db.advanceClock(100)
+  // One that begins changes nothing for one that runs.
+  await db.appendBatch('s', [2, 3, 4])
+  await until(() => calls.length === 2)
+  assert.equal(signal.aborted, false)
+  await db.advanceClock(100)
+  await until(() => signal.aborted)
+  assert.equal(signal.reason.code, 'ERR_RHEO_TIMEOUT')
+  assert.equal(calls[1].signal.aborted, false)
+  await consumer.close({ timeoutMs: 0 })
+  assert.equal(calls[1].signal.reason.code, 'ERR_RHEO_CLOSED')
+})
+
+test('what is lost while a list fills is forgotten', async () => {
+  const db = await prepared(rheo, { clock: 'manual' })
+  const lists = []
+  const handler = (events) => void lists.push(events.map(({ payload }) => payload))
+  const consumer = db.consumer('s', 'g', handler, { batchSize: 3, batchTimeoutMs: 5000, leaseMs: 1000 })
+  await db.append('s', 1)
+  await until(() => consumer.inflightCount === 1)
+  await db.resetGroup('s', 'g', { confirm: true, startAfter: 1 })
+  await db.append('s', 2)
+  await until(() => consumer.inflightCount === 2)
+  await db.advanceClock(500)
+  await until(() => consumer.inflightCount === 1)
+  for (let n = 0; n < 9; n++) await db.advanceClock(500)
+  await settled(db)
+  assert.deepEqual(lists, [[2]])
   await consumer.close()
 })
 
@@ -332,7 +376,8 @@ test('a group that is deleted ends its consumer, by name', async () => {
   const errors = []
   const consumer = db.consumer('s', 'g', () => undefined, { onError: (error, leases) => errors.push([error.code, leases.length]) })
   await sleep(5)
-  const ended = assert.rejects(consumer.wait(), { code: 'ERR_RHEO_GROUP_NOT_FOUND' })
+  const ended = assert.rejects(consumer.wait(), (error) => error.code === 'ERR_RHEO_GROUP_NOT_FOUND' && error === consumer.failure)
+  assert.equal(consumer.failure, undefined)
   await db.deleteGroup('s', 'g')
   await ended
   assert.deepEqual(errors, [['ERR_RHEO_GROUP_NOT_FOUND', 0]])

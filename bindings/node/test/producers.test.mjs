@@ -41,7 +41,7 @@ test('a loop over a producer gets leases, and leaving it gives the rest back', a
       if (seen.length === 2) await producer.reject(lease, { reason: 'no' })
       if (seen.length === 3) break
     }
-    assert.deepEqual([seen, producer.isRunning, (await db.fetch('s', 'g')).payloads()], [[1, 2, 3], false, [3, 4, 5]])
+    assert.deepEqual([seen, producer.isStopped, (await db.fetch('s', 'g')).payloads()], [[1, 2, 3], true, [3, 4, 5]])
     assert.equal(await producer.next(), undefined)
     for await (const _ of producer) assert.fail('it gives no more')
   })
@@ -89,6 +89,22 @@ test('a drain gives back what the loop has not begun with', async () => {
   }
   assert.equal(await drained, true)
   assert.deepEqual([seen, available(db)], [[1], 2])
+})
+
+test('a drain gives back at once what an iterator took ahead, whether or not that is asked again', async (t) => {
+  await onEach(t, async (db) => {
+    await db.appendBatch('s', [1, 2, 3])
+    const producer = db.producer('s', 'g')
+    const iterator = producer[Symbol.asyncIterator]()
+    const { value: lease } = await iterator.next()
+    assert.deepEqual([producer.inflightCount, producer.isStopped], [3, false])
+    const drained = producer.drain()
+    await until(() => available(db) === 2 && producer.inflightCount === 1)
+    assert.equal(producer.isStopped, true)
+    await lease.ack()
+    assert.equal(await drained, true)
+    assert.deepEqual(await iterator.next(), { done: true, value: undefined })
+  })
 })
 
 test('an iterator that is asked for several at once, and returned while it waits', async () => {
@@ -250,7 +266,7 @@ test('a pipeline that fails gives back whatever is not settled', async () => {
   }
   await assert.rejects(pipeline(producer.readable(), sink), { message: 'broken' })
   await until(() => producer.inflightCount === 0)
-  assert.equal(producer.isRunning, false)
+  assert.equal(producer.isStopped, true)
   const left = await db.fetch('s', 'g', { limit: 100 })
   assert.deepEqual([left.length, left.filter(({ attempt }) => attempt > 1).length], [17, 0])
 })
@@ -306,5 +322,5 @@ test('disposing closes', async () => {
   const producer = db.producer('s', 'g')
   await producer.next()
   await producer[Symbol.asyncDispose]()
-  assert.deepEqual([producer.isRunning, available(db)], [false, 1])
+  assert.deepEqual([producer.isStopped, available(db)], [true, 1])
 })

@@ -88,11 +88,14 @@ export async function types(): Promise<void> {
   expect<boolean>(await consumer.unref().ref().drain({ timeoutMs: 5 }))
   await consumer.close()
   await consumer.wait()
+  expect<boolean>(consumer.isRunning)
+  expect<RheoError | undefined>(consumer.failure)
 
   const producer: Producer<Order> = billing.producer({ maxDemand: 50 })
   for await (const lease of producer) expect<number>(lease.event.payload.total)
   const some: Batch<Order> | undefined = await producer.next({ most: 5, timeoutMs: 5 })
   expect<number>(producer.confirm(some ?? []))
+  expect<boolean>(producer.isStopped)
   // @ts-expect-error: an option of consumers
   billing.producer({ concurrency: 5 })
   producer.readable({ highWaterMark: 5 }).pipe(process.stdout)

@@ -285,11 +285,12 @@ impl Producer {
     }
 
     /// For a handler that waited for more after it was given these leases, and begins now: forgets those that were lost meanwhile, and what
-    /// the signal said of them. Their time with the handler counts from now on.
+    /// the signal said of them. Their time with the handler counts from now on. A signal that serves other leases as well says nothing
+    /// of those either then: [`cancelled`](Producer::cancelled) does.
     ///
     /// # Errors
     /// `forked`.
-    pub fn begin(&self, leases: &mut Vec<Lease>, cancel: &Interrupt) -> Result<()> {
+    pub fn begin<L: AsRef<LeaseToken>>(&self, leases: &mut Vec<L>, cancel: &Interrupt) -> Result<()> {
         self.shared()?.begin_under(leases, cancel, None);
         Ok(())
     }
@@ -497,9 +498,9 @@ struct WorkerState {
 }
 
 impl WorkerState {
-    fn takes(&mut self, leases: &[Lease], now: Micros) {
+    fn takes<L: AsRef<LeaseToken>>(&mut self, leases: &[L], now: Micros) {
         self.has.clear();
-        self.has.extend(leases.iter().map(Lease::lease_id));
+        self.has.extend(leases.iter().map(|lease| lease.as_ref().lease_id()));
         self.since = now;
     }
 }
@@ -1194,7 +1195,7 @@ impl Shared {
         self.begin_under(leases, &cancel, Some(worker));
     }
 
-    fn begin_under(&self, leases: &mut Vec<Lease>, cancel: &Interrupt, worker: Option<usize>) {
+    fn begin_under<L: AsRef<LeaseToken>>(&self, leases: &mut Vec<L>, cancel: &Interrupt, worker: Option<usize>) {
         let now = self.now();
         let mut state = self.state.lock();
         cancel.reset();
@@ -1203,7 +1204,7 @@ impl Shared {
             cancel.set();
         }
         leases.retain(|lease| {
-            let due = state.inflight.hand_out(lease.lease_id(), now, Some(cancel));
+            let due = state.inflight.hand_out(lease.as_ref().lease_id(), now, Some(cancel));
             due.inspect(|due| self.schedule(&mut state, *due)).is_some()
         });
         if let Some(worker) = worker {
