@@ -160,8 +160,18 @@ def test_a_batch_wants_an_outcome_for_each(db: rheo.Instance, returned: Any) -> 
         until(lambda: settled(db))
     letters = db.dead_letters("s", "g")
     acked = sum(each is None or each is rheo.ACK for each in returned) if isinstance(returned, list) else 0
-    assert len(letters) == 2 - (acked if acked <= 2 else 0)
+    assert len(letters) == max(2 - acked, 0)
     assert all(letter.reason.startswith("the handler returned") for letter in letters)
+
+
+@KINDS
+def test_outcomes_without_an_event_are_ignored(db: rheo.Instance, kind: Kind, caplog: pytest.LogCaptureFixture) -> None:
+    db.append_batch("s", [1, 2])
+    returned = [rheo.Reject("one"), rheo.ACK, rheo.Reject("three"), 4]
+    with db.consumer("s", "g", kind(lambda _events: iter(returned)), batch_size=2, batch_timeout_ms=SOON):
+        until(lambda: settled(db))
+    assert [(letter.event.payload, letter.reason) for letter in db.dead_letters("s", "g")] == [(1, "one")]
+    assert not caplog.records
 
 
 # How it is asked for
