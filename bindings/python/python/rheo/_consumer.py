@@ -104,7 +104,7 @@ class _Engine(Protocol):
     @property
     def inflight_count(self) -> int: ...
     @property
-    def failure(self) -> RheoError | None: ...
+    def failure(self) -> BaseException | None: ...
 
 
 class Consumer(Generic[F]):
@@ -160,8 +160,11 @@ class Consumer(Generic[F]):
         return self._engine.inflight_count
 
     @property
-    def failure(self) -> RheoError | None:
-        """What ended it by itself: that the instance, the stream or the group is gone. None when nothing did."""
+    def failure(self) -> BaseException | None:
+        """What ended it by itself, None when nothing did: that the instance, the stream or the group is gone.
+
+        Of an async function also what ended its event loop: `SystemExit`, or that a task was cancelled.
+        """
         return self._engine.failure
 
     def drain(self, timeout_ms: int = CLOSE_MS) -> bool:
@@ -204,6 +207,7 @@ class Consumer(Generic[F]):
             Closed: The instance was closed.
             GroupNotFound: The group was deleted.
             StreamNotFound: The stream was deleted.
+            BaseException: What else `failure` is.
         """
         return self._engine.wait(timeout_ms)
 
@@ -254,7 +258,7 @@ class _Loop:
     def __init__(self, plan: Plan, handler: "Callable[..., Any]", wants_context: bool) -> None:
         self._producer: Producer = plan.producer()
         self._plan, self._handler, self._wants_context = plan, handler, wants_context
-        self._failure: RheoError | None = None
+        self._failure: BaseException | None = None
         self._handlers: aio._Handlers | None = None
         self._ended = threading.Event()
         # A daemon, so that it does not keep the interpreter; what it does then is drained at the end all the same.
@@ -321,8 +325,8 @@ class _Loop:
         return self._producer.inflight_count
 
     @property
-    def failure(self) -> RheoError | None:
-        return self._failure if self._handlers is None else self._handlers.failure
+    def failure(self) -> BaseException | None:
+        return (self._handlers and self._handlers.failure) or self._failure
 
 
 def log_failure(handler: object, stream: str, group: str, raised: BaseException | None, wrong: str) -> None:
