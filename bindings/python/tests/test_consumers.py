@@ -1,6 +1,7 @@
 """Consumers and producers: threads, the interpreter lock, event loops, cancelling, closing from anywhere."""
 
 import asyncio
+import errno
 import gc
 import multiprocessing
 import pickle
@@ -436,6 +437,19 @@ def test_a_timeout_within_a_handler_is_its_own_matter(db: rheo.Instance) -> None
         until(lambda: settled(db))
         assert consumer.is_running
     assert [letter.reason for letter in db.dead_letters("s", "g")] == ["TimeoutError"] * 3
+
+
+def test_a_loop_that_cannot_start_ends_the_consumer(db: rheo.Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_sockets() -> Any:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("asyncio.events.new_event_loop", no_sockets)
+    consumer = db.consumer("s", "g", as_async(nothing))
+    with pytest.raises(OSError, match="Too many open files"):
+        consumer.wait(SOON)
+    assert isinstance(consumer.failure, OSError)
+    assert not consumer.is_running
+    consumer.close()
 
 
 @KINDS

@@ -163,7 +163,7 @@ class Consumer(Generic[F]):
     def failure(self) -> BaseException | None:
         """What ended it by itself, None when nothing did: that the instance, the stream or the group is gone.
 
-        Of an async function also what ended its event loop: `SystemExit`, or that a task was cancelled.
+        Of an async function also what ended its event loop: that it could not start, `SystemExit`, a cancelled task.
         """
         return self._engine.failure
 
@@ -267,8 +267,14 @@ class _Loop:
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._main())
+            with asyncio.Runner() as runner:
+                runner.run(self._main())
+        except (Exception, asyncio.CancelledError) as error:
+            # What it is to watch is gone already, or the system has nothing left for a loop.
+            self._failure = error
         finally:
+            with suppress(RheoError):
+                self._producer.close()
             self._ended.set()
 
     async def _main(self) -> None:
@@ -278,10 +284,6 @@ class _Loop:
         try:
             self._handlers = aio._Handlers(self._producer, self._plan, self._handler, self._wants_context, instance)
             await self._handlers.ended
-        except RheoError as error:
-            # What it is to watch is gone already.
-            self._failure = error
-            self._producer.close()
         finally:
             instance._threads.end()
 
