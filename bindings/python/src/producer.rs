@@ -716,10 +716,12 @@ impl Hand {
         Cancel::new(self.cancel.clone())
     }
 
-    /// Gives back what the handler has, as if it had not been taken.
+    /// Gives back what the handler has, as if it had not been taken; what it failed with stays a failure.
     fn give_back(&self, py: Python<'_>) -> PyResult<()> {
         let mut state = self.state();
-        state.outcomes = vec![Outcome::Release; state.leases.len()];
+        if state.outcomes.is_empty() {
+            state.outcomes = vec![Outcome::Release; state.leases.len()];
+        }
         self.complete(py, &mut state)
     }
 

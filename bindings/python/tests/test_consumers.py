@@ -1,6 +1,7 @@
 """Consumers and producers: threads, the interpreter lock, event loops, cancelling, closing from anywhere."""
 
 import asyncio
+import errno
 import gc
 import multiprocessing
 import pickle
@@ -10,6 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -160,8 +162,18 @@ def test_a_batch_wants_an_outcome_for_each(db: rheo.Instance, returned: Any) -> 
         until(lambda: settled(db))
     letters = db.dead_letters("s", "g")
     acked = sum(each is None or each is rheo.ACK for each in returned) if isinstance(returned, list) else 0
-    assert len(letters) == 2 - (acked if acked <= 2 else 0)
+    assert len(letters) == max(2 - acked, 0)
     assert all(letter.reason.startswith("the handler returned") for letter in letters)
+
+
+@KINDS
+def test_outcomes_without_an_event_are_ignored(db: rheo.Instance, kind: Kind, caplog: pytest.LogCaptureFixture) -> None:
+    db.append_batch("s", [1, 2])
+    returned = [rheo.Reject("one"), rheo.ACK, rheo.Reject("three"), 4]
+    with db.consumer("s", "g", kind(lambda _events: iter(returned)), batch_size=2, batch_timeout_ms=SOON):
+        until(lambda: settled(db))
+    assert [(letter.event.payload, letter.reason) for letter in db.dead_letters("s", "g")] == [(1, "one")]
+    assert not caplog.records
 
 
 # How it is asked for
@@ -294,6 +306,150 @@ def test_it_ends_with_what_it_is_of(kind: Kind, what: str) -> None:
     assert names == ["consumer.start", "consumer.stop"]
     assert [event.error for event in told if event.name == "consumer.stop"] == [error.code]
     db.close()
+
+
+class Stop(BaseException):
+    """What no handler of errors catches."""
+
+
+async def cancel_itself(event: rheo.Event) -> None:
+    """Cancels its own task: it notices, it does not, it takes it for done."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    if event.payload == 1:
+        await asyncio.sleep(0)
+    if event.payload == 3:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
+
+
+async def stop(event: rheo.Event) -> None:
+    if event.payload == 1:
+        raise Stop("it")
+
+
+@pytest.mark.parametrize("handler", [cancel_itself, stop], ids=["cancel", "stop"])
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_whatever_an_async_handler_raises_is_a_failure_of_that_event(
+    db: rheo.Instance, handler: Any, concurrency: int
+) -> None:
+    reason = "CancelledError" if handler is cancel_itself else "Stop: it"
+    with db.consumer("s", "g", handler, on_failure="reject", concurrency=concurrency) as consumer:
+        for payload in (1, 2, 3, 4):
+            db.append("s", payload)
+            until(lambda: settled(db))
+        assert consumer.is_running
+        assert consumer.failure is None
+        assert not consumer.wait(1)
+    assert [(letter.event.payload, letter.reason) for letter in db.dead_letters("s", "g")] == [(1, reason)]
+
+    async def work() -> None:
+        async with rheo.aio.open() as db:
+            await db.create_stream("s")
+            await db.create_group("s", "g")
+            async with db.consumer("s", "g", handler, on_failure="reject", concurrency=concurrency) as consumer:
+                await db.append_batch("s", [1, 2, 3, 4])
+                await so(lambda: settled(db.plain))
+                assert consumer.is_running
+                assert consumer.failure is None
+            assert await consumer.wait()
+            assert [letter.reason for letter in await db.dead_letters("s", "g")] == [reason]
+
+    run(work())
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_what_ends_a_loop_ends_its_consumer(db: rheo.Instance, error: type[BaseException]) -> None:
+    async def handle(_event: rheo.Event) -> None:
+        raise error("over")
+
+    db.append("s", 1)
+    consumer = db.consumer("s", "g", handle, on_failure="reject", concurrency=3)
+    with pytest.raises(error, match="over"):
+        consumer.wait(SOON)
+    assert isinstance(consumer.failure, error)
+    assert not consumer.is_running
+    # Of an interrupt it says what it is; the filter above is for that.
+    until(lambda: all(thread.name != "rheo-consumer" for thread in threading.enumerate()))
+    assert [letter.reason for letter in db.dead_letters("s", "g")] == [f"{error.__name__}: over"]
+
+    opened: list[rheo.aio.Instance] = []
+    started: list[rheo.aio.Consumer[Any]] = []
+
+    async def work() -> None:
+        opened.append(aio := await rheo.aio.open())
+        await aio.create_stream("s")
+        await aio.create_group("s", "g")
+        started.append(aio.consumer("s", "g", handle, on_failure="reject", concurrency=3))
+        await aio.append("s", 1)
+        await started[0].wait()
+
+    with pytest.raises(error, match="over"):
+        asyncio.run(work())
+    assert isinstance(started[0].failure, error)
+    assert not started[0].is_running
+    with opened[0].plain as plain:
+        assert [letter.reason for letter in plain.dead_letters("s", "g")] == [f"{error.__name__}: over"]
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+@pytest.mark.parametrize("has_begun", [True, False])
+def test_a_consumer_whose_task_is_cancelled_ends(concurrency: int, has_begun: bool) -> None:
+    async def work() -> None:
+        async with rheo.aio.open() as db:
+            await db.create_stream("s")
+            await db.create_group("s", "g")
+            before = asyncio.all_tasks()
+            await db.append("s", 1)
+            begun = asyncio.Event()
+
+            async def stay(_event: rheo.Event) -> None:
+                begun.set()
+                await asyncio.sleep(3600)
+
+            consumer = db.consumer("s", "g", stay, concurrency=concurrency)
+            tasks = asyncio.all_tasks() - before
+            if has_begun:
+                await begun.wait()
+            for task in tasks:
+                task.cancel()
+            with pytest.raises(RuntimeError, match="cancelled from outside"):
+                await consumer.wait(SOON)
+            assert not consumer.is_running
+            assert isinstance(consumer.failure, RuntimeError)
+            info = await db.group_info("s", "g")
+            assert (info.available_count or info.lag.lag, info.inflight_count) == (1, 0)
+            await consumer.close()
+
+    run(work())
+
+
+def test_a_timeout_within_a_handler_is_its_own_matter(db: rheo.Instance) -> None:
+    async def handle(event: rheo.Event) -> None:
+        async with asyncio.timeout(0.001):
+            await asyncio.sleep(3600)
+        del event
+
+    db.append_batch("s", [1, 2, 3])
+    with db.consumer("s", "g", handle, on_failure="reject") as consumer:
+        until(lambda: settled(db))
+        assert consumer.is_running
+    assert [letter.reason for letter in db.dead_letters("s", "g")] == ["TimeoutError"] * 3
+
+
+def test_a_loop_that_cannot_start_ends_the_consumer(db: rheo.Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_sockets() -> Any:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("asyncio.events.new_event_loop", no_sockets)
+    consumer = db.consumer("s", "g", as_async(nothing))
+    with pytest.raises(OSError, match="Too many open files"):
+        consumer.wait(SOON)
+    assert isinstance(consumer.failure, OSError)
+    assert not consumer.is_running
+    consumer.close()
 
 
 @KINDS

@@ -104,7 +104,7 @@ class _Engine(Protocol):
     @property
     def inflight_count(self) -> int: ...
     @property
-    def failure(self) -> RheoError | None: ...
+    def failure(self) -> BaseException | None: ...
 
 
 class Consumer(Generic[F]):
@@ -160,8 +160,11 @@ class Consumer(Generic[F]):
         return self._engine.inflight_count
 
     @property
-    def failure(self) -> RheoError | None:
-        """What ended it by itself: that the instance, the stream or the group is gone. None when nothing did."""
+    def failure(self) -> BaseException | None:
+        """What ended it by itself, None when nothing did: that the instance, the stream or the group is gone.
+
+        Of an async function also what ended its event loop: that it could not start, `SystemExit`, a cancelled task.
+        """
         return self._engine.failure
 
     def drain(self, timeout_ms: int = CLOSE_MS) -> bool:
@@ -204,6 +207,7 @@ class Consumer(Generic[F]):
             Closed: The instance was closed.
             GroupNotFound: The group was deleted.
             StreamNotFound: The stream was deleted.
+            BaseException: What else `failure` is.
         """
         return self._engine.wait(timeout_ms)
 
@@ -254,7 +258,7 @@ class _Loop:
     def __init__(self, plan: Plan, handler: "Callable[..., Any]", wants_context: bool) -> None:
         self._producer: Producer = plan.producer()
         self._plan, self._handler, self._wants_context = plan, handler, wants_context
-        self._failure: RheoError | None = None
+        self._failure: BaseException | None = None
         self._handlers: aio._Handlers | None = None
         self._ended = threading.Event()
         # A daemon, so that it does not keep the interpreter; what it does then is drained at the end all the same.
@@ -263,8 +267,14 @@ class _Loop:
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._main())
+            with asyncio.Runner() as runner:
+                runner.run(self._main())
+        except (Exception, asyncio.CancelledError) as error:
+            # What it is to watch is gone already, or the system has nothing left for a loop.
+            self._failure = error
         finally:
+            with suppress(RheoError):
+                self._producer.close()
             self._ended.set()
 
     async def _main(self) -> None:
@@ -274,10 +284,6 @@ class _Loop:
         try:
             self._handlers = aio._Handlers(self._producer, self._plan, self._handler, self._wants_context, instance)
             await self._handlers.ended
-        except RheoError as error:
-            # What it is to watch is gone already.
-            self._failure = error
-            self._producer.close()
         finally:
             instance._threads.end()
 
@@ -321,8 +327,8 @@ class _Loop:
         return self._producer.inflight_count
 
     @property
-    def failure(self) -> RheoError | None:
-        return self._failure if self._handlers is None else self._handlers.failure
+    def failure(self) -> BaseException | None:
+        return (self._handlers and self._handlers.failure) or self._failure
 
 
 def log_failure(handler: object, stream: str, group: str, raised: BaseException | None, wrong: str) -> None:

@@ -30,13 +30,23 @@ import operator
 import threading
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from time import monotonic
-from typing import Any, Generic, Literal, ParamSpec, Self, TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Generic, Literal, ParamSpec, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
 from . import _rheo
 from ._consumer import CLOSE_MS, F, Outcome, shape
@@ -1379,6 +1389,35 @@ class Context:
         return self._cancel
 
 
+class _Task(asyncio.Task[None]):
+    """Tells cancellations by what runs in it, which is a handler, from those of others, which shut it down."""
+
+    def __init__(self, work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> None:
+        self.own: list[Any] = []
+        """What it said when it cancelled itself."""
+        self.is_shut_down = False
+        super().__init__(work, loop=loop)
+
+    def cancel(self, msg: Any = None) -> bool:
+        # What passes another's cancellation on, as task groups do, cancels as itself.
+        if self.is_shut_down or asyncio.current_task(self.get_loop()) is not self:
+            self.is_shut_down = True
+        else:
+            self.own.append(msg)
+        return super().cancel(msg)
+
+    async def forget(self) -> None:
+        """Takes its own cancellations back. Raises if there is one of others."""
+        with suppress(asyncio.CancelledError):
+            # One that was not noticed yet comes here.
+            await asyncio.sleep(0)
+        while self.own:
+            self.own.pop()
+            self.uncancel()
+        if self.cancelling():
+            raise asyncio.CancelledError
+
+
 class _Handlers:
     """Runs an async function for the events of a group, as tasks of the running loop.
 
@@ -1393,14 +1432,14 @@ class _Handlers:
         self._producer, self._handler, self._handle = producer, handler, handle
         self._wants_context = wants_context
         self._concurrency, self._fill = plan.concurrency, plan.batch_timeout_ms
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[_Task] = set()
         self._idle: deque[asyncio.Future[None]] = deque()
         self._wakes = 0
         # One task has seen that there will be no more.
         self._is_over = False
         self._timer: asyncio.TimerHandle | None = None
         self._pause_at = monotonic() + _TURN
-        self.failure: RheoError | None = None
+        self.failure: BaseException | None = None
         self.ended: asyncio.Future[None] = loop.create_future()
         self._bridge = _Bridge.of(loop)
         # What the bridge asks; nothing while all have enough to do.
@@ -1413,7 +1452,7 @@ class _Handlers:
         self._begin()
 
     def _begin(self) -> None:
-        task = self._loop.create_task(self._work())
+        task = _Task(self._work(), self._loop)
         self._tasks.add(task)
         task.add_done_callback(self._ended_one)
 
@@ -1441,9 +1480,13 @@ class _Handlers:
 
     async def _work(self) -> None:
         handler, hand = self._handler, self._producer._hand(self._handler)
-        task, waits, wants_context = asyncio.current_task(), self._handle._deliveries_wait, self._wants_context
+        task, waits, wants_context = (
+            cast("_Task", asyncio.current_task()),
+            self._handle._deliveries_wait,
+            self._wants_context,
+        )
         step, fill, idle = hand.step, self._fill, self._idle
-        tasks, concurrency = self._tasks, self._concurrency
+        tasks, concurrency, own = self._tasks, self._concurrency, task.own
         returned = None
         try:
             while True:
@@ -1461,23 +1504,45 @@ class _Handlers:
                         continue
                 try:
                     returned = await (self._in_context(hand, argument) if wants_context else handler(argument))
-                except (asyncio.CancelledError, Exception) as error:
-                    if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                except GeneratorExit:
+                    raise
+                except BaseException as error:
+                    if own:
+                        await task.forget()
+                    if isinstance(error, asyncio.CancelledError) and task.cancelling():
                         raise
                     hand.failed(error)
+                    if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                        # Settled at the end of this task; they end the loop.
+                        raise
+                    task.is_shut_down = False
                     returned = None
+                if own:
+                    await task.forget()
                 if monotonic() >= self._pause_at:
                     await asyncio.sleep(0)
                     self._pause_at = monotonic() + _TURN
-        except RheoError as error:
-            # What ends consumers; the others are looked after by the producer.
-            self.failure = self.failure or error
+        except BaseException as error:
+            self._fail(error)
+            if not isinstance(error, Exception):
+                raise
         finally:
             # The others are to see it too.
             self._is_over = True
             self.wake()
             with suppress(RheoError):
                 hand.give_back()
+
+    def _fail(self, error: BaseException) -> None:
+        """Ends it: with what ends consumers, or since a task cannot go on. The other tasks finish what they have."""
+        if isinstance(error, (asyncio.CancelledError, GeneratorExit)):
+            if self._producer.is_stopped:
+                # It was about to end.
+                return
+            error = RuntimeError("a task of the consumer was cancelled from outside; start it anew")
+        self.failure, self._is_over = self.failure or error, True
+        with suppress(RheoError):
+            self._producer.drain(0)
 
     async def _in_context(self, hand: _rheo.Hand, argument: Any) -> Any:
         cancel = hand.cancel()
@@ -1542,9 +1607,13 @@ class _Handlers:
             return None
         return hand.begin()
 
-    def _ended_one(self, task: "asyncio.Task[None]") -> None:
+    def _ended_one(self, task: _Task) -> None:
         self._tasks.discard(task)
-        if self._tasks or not (task.cancelled() or self._producer.is_stopped):
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if error is not None:
+            # Also of one that was cancelled before it began.
+            self._fail(error)
+        if self._tasks:
             return
         if self._timer is not None:
             self._timer.cancel()
@@ -1662,7 +1731,7 @@ class Consumer(Generic[F]):
         return self._producer.inflight_count
 
     @property
-    def failure(self) -> RheoError | None:
+    def failure(self) -> BaseException | None:
         """What ended it by itself; see `rheo.Consumer.failure`."""
         return self._handlers.failure
 
