@@ -1250,10 +1250,9 @@ impl Shared {
     }
 
     pub(super) fn drain(&self, wait: Wait<'_>) -> Result<bool> {
-        self.begin_drain()?;
-        let result = self.wait_settled(wait);
-        self.state.lock().is_draining = false;
-        result
+        // Pending until it is dropped, whatever panics.
+        let drain = self.start_drain()?;
+        drain.0.wait_settled(wait)
     }
 
     /// Drains for some time, then gives back what is not settled.
@@ -1391,7 +1390,7 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         self.timer.unregister(self.number);
-        // A settle that was to be repeated may be left: nobody is here to do it.
+        // Nobody is here to repeat the settles that are left: others may have these at once.
         let held = self.state.get_mut().inflight.take();
         if !held.is_empty() && self.operations().usable().is_ok() {
             self.release(held.iter().map(|held| &held.token));
